@@ -1,8 +1,8 @@
-"""Both solvers on one program, threshold by threshold: the certified value beside cvxpy's, for a custodian's eyes.
+"""Compare both solvers on one program, threshold by threshold: the certified value beside cvxpy's.
 
-Exact and private: nothing here may be published. What is compared is the whole program as the papers print it,
-without presolve, bounds or certificate, so that a mistake in any of them would show. Scalars are compared by their
-linear program, vectors over all groups by program (2) in shares, whose cvxpy form serves for comparison alone.
+For the administrator: the values are exact and private, and may not be published. The comparison takes the whole
+program as the papers print it, so that a mistake in presolve, bounds or certificate shows. Scalars are compared by
+their linear program, vectors by program (2) in shares.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from privacy.truncation.truncate import truncate
 from privacy.units import ONE
 
 COMPARED_ENTRIES = 50_000
-"""Owners in the tuples of a group up to which cvxpy is asked: some minutes for each threshold."""
+"""The most owners in the tuples of a group for which cvxpy is asked: some minutes for each threshold."""
 
 _PERSONS = 2e-5
-"""Persons, of each that is removed, by which Clarabel may be off on a vector program, a second-order cone one."""
+"""Persons, for each that is removed, by which Clarabel may be off on a vector program, a second-order cone one."""
 
 _STEP = 2.0**-STEP_BITS
 """Persons in a step of `Removal.removed`."""
@@ -40,15 +40,15 @@ _FLOATS = 1e-6
 
 @dataclass(frozen=True, repr=False)
 class ComparedThreshold:
-    """What both solvers say at one threshold, over all groups together, in normalised weight.
+    """What both solvers return at one threshold, over all groups together, in normalised weight.
 
     Attributes:
-      certified: what a mechanism would be given: v in [fbar - gap * tau, fbar] in each group.
-      reference: fbar by cvxpy; None where a group is too large for it.
+      certified: the value that a mechanism uses: v in [fbar - gap * tau, fbar] in each group.
+      reference: fbar by cvxpy; None if a group is too large for it.
       certified_s, reference_s: seconds.
       difference: the largest of a group, |v - fbar|.
       allowed: the gap * tau of the certificate.
-      agrees: does v lie in its interval in every group, but for what floats are off?
+      agrees: v lies in its interval in every group, but for what floats are off.
     """
 
     tau: float
@@ -66,9 +66,8 @@ def compare_solvers(
 ) -> Iterator[ComparedThreshold]:
     """Solve a release's program in every group at every threshold twice, smallest threshold first.
 
-    Args:
-      tuples, release, ladder, gap: as of `truncate`, whose values these are.
-    Raises: SolverFailed when either solver gives up.
+    Args: as of `truncate`, whose values these are.
+    Raises: SolverFailed if either solver gives up.
     Cost: a cold program without presolve for each group and threshold.
     """
     answer = truncate(tuples, release, thresholds, gap)
@@ -98,11 +97,11 @@ def compare_solvers(
 
 
 def compare_removals(tuples: CompactJoinTuples, thresholds: Thresholds) -> Iterator[ComparedThreshold]:
-    """Solve the program of all groups together at every threshold twice: how many persons have to be removed.
+    """Solve the program of all groups together at every threshold twice: how many persons to remove.
 
     Args:
-      tuples: one release, merged; values are persons rather than weight, tau is the length of a unit's vector.
-    Raises: SolverFailed when the certified solver gives up; where Clarabel does, there is nothing to compare with.
+      tuples: one release, merged. Values are persons rather than weight; tau is the norm of a unit's vector.
+    Raises: SolverFailed if the certified solver gives up; without Clarabel's result there is no comparison.
     """
     instance, solver = VectorInstance(tuples), ReferenceVectorSolver()
     large = len(tuples.units) > COMPARED_ENTRIES
@@ -124,7 +123,7 @@ def compare_removals(tuples: CompactJoinTuples, thresholds: Thresholds) -> Itera
 
 
 def _whole(tuples: CodedJoinTuples, release: int, group: int) -> PreparedProgram:
-    """A group's program, with caps that are still to be set."""
+    """A group's program, whose caps are not yet set."""
     rows = slice(int(tuples.row_start[group]), int(tuples.row_start[group + 1]))
     first, last = tuples.member_start[group : group + 2].tolist()
     members = tuples.members[:, rows].T

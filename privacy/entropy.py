@@ -1,7 +1,7 @@
-"""Where noise comes from: a Protocol, and the one source that production uses.
+"""The source of noise: a Protocol, and the one source of production.
 
-A server cannot be given a seed: opendp draws from the operating system and offers none. Tests replay
-recorded draws through the same Protocol (docs/mathematics.md, section 6.9).
+opendp draws from the operating system and takes no seed, so a server cannot be given one. Tests replay recorded draws
+through the same Protocol (docs/mathematics.md, section 6.9).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Join tuples with the people behind each, as they come from the database and as they are solved."""
+"""Join tuples and the people behind each: as they come from the database, and as they are solved."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from privacy.units import Bools, Int32s, Ints
 
 
 class Private:
-    """What holds private values: no repr shows them. Dataclasses of this base have `repr=False`."""
+    """Base of what holds private values: no repr shows them. Dataclasses of this base have `repr=False`."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(<private>)"
@@ -22,9 +22,9 @@ class OwnerColumn(Private):
     """One owner position of the join: the privacy unit behind each tuple, or none.
 
     Attributes:
-      relation: the privacy-unit relation that tags the keys; units of different relations differ.
+      relation: the privacy-unit relation of the keys; units of different relations differ.
       keys: (m,) key values of any dtype that numpy can sort; undefined where `missing`.
-      missing: (m,) bool, true where the foreign key is NULL: nobody owns this position.
+      missing: (m,) bool, true if the foreign key is NULL and the position has no owner.
     """
 
     relation: str
@@ -34,7 +34,7 @@ class OwnerColumn(Private):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OwnedTuples(Private):
-    """What the backend returned: join tuples with their owners and groups.
+    """Join tuples with their owners and groups, as the backend returned them.
 
     Attributes:
       owners: one column per owner position; several may name the same relation (a self-join).
@@ -49,7 +49,7 @@ class OwnedTuples(Private):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JoinTuples(OwnedTuples):
-    """Join tuples to be added up: one row per distinct (provenance, group), weights summed in SQL.
+    """Join tuples to add up: one row per distinct (provenance, group), weights summed in SQL.
 
     Attributes:
       weights: (k, m) int64 units of 2^-30 W, >= 0, one row per release.
@@ -60,10 +60,10 @@ class JoinTuples(OwnedTuples):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DistinctTuples(OwnedTuples):
-    """Join tuples that each carry one value, of which the distinct ones are counted.
+    """Join tuples that each carry one value, for a count of distinct values.
 
     Attributes:
-      value: (m,) int64 >= 0, equal exactly where the values are; -1: nothing to count (NULL, or filtered out).
+      value: (m,) int64 >= 0, equal exactly where the values are; -1: not counted (NULL, or filtered out).
     """
 
     value: Ints
@@ -71,7 +71,7 @@ class DistinctTuples(OwnedTuples):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RankedTuples(OwnedTuples):
-    """Join tuples by the value whose ranks are asked for: one row per distinct owners, group and value.
+    """Join tuples by value, for ranks: one row per distinct owners, group and value.
 
     Attributes:
       value: (m,) int64 place on the public grid; -1: none (NULL).
@@ -84,7 +84,7 @@ class RankedTuples(OwnedTuples):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CompactJoinTuples(Private):
-    """Join tuples with integer-coded privacy units, equal provenance sets merged, in canonical order.
+    """Join tuples with numbered privacy units, equal provenance sets merged, in canonical order.
 
     Attributes:
       indptr: (m + 1,) int64 and
@@ -105,19 +105,18 @@ class CompactJoinTuples(Private):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CodedJoinTuples(Private):
-    """Join tuples with numbered owners, side by side by group, in the order of their rows and unmerged.
+    """Join tuples with numbered owners, grouped, in the order of their rows and unmerged.
 
-    A member is a privacy unit in one group: a unit that occurs in two groups is two members.
+    A member is a privacy unit in one group: a unit in two groups is two members.
 
     Attributes:
       members: (positions, m) int32; tuple t has the distinct owners members[:, t] up to the first -1, at least one.
       row_start, member_start: (G + 1,) int64 where each group's tuples and members begin; some members may own none.
       weights: (k, m) int64 units of 2^-30 W, >= 0.
       owners: (smallest, largest) number of owners of a tuple; (1, 1) without tuples.
-      units: (n_members,) int32 the privacy unit that each member is, rising within a group; equal in two groups where
-        the unit is the same.
+      units: (n_members,) int32 the privacy unit of each member, rising within a group, equal across groups.
       relations: the privacy-unit relations in the order of their units' numbers, each with the number after its last;
-        empty where nobody asks which relation a unit is of.
+        may be empty.
     """
 
     members: Int32s

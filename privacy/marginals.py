@@ -1,8 +1,7 @@
-"""Counts of one grid by every subset of its keys: which to measure, and all of them from the measured ones.
+"""Counts of one grid by every subset of its keys: which tables to measure, and all tables from the measured ones.
 
-A grid has axes and a table for every subset of them. Before noise is drawn: with which shares of one epsilon to
-measure, so that the wished tables are known best. Afterwards: all tables by weighted least squares. No value of a row
-is seen here.
+A grid has axes, and a table for every subset of them. Before noise is drawn: the shares of one epsilon with which the
+wished tables are known best. Afterwards: all tables by weighted least squares. No private value enters.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ from privacy.units import Bools, Floats
 class Reconstruction:
     """The best linear unbiased estimate of every marginal, from independent noisy ones.
 
-    Post-processing of releases: nothing here can cost privacy. Unbiased where all measured tables are of one and the
-    same grid of counts, each with nothing cut away and no row left out: the sums of one table's cells are then the
-    cells of another, and their noises are all that parts them. Proof and sources in `Grid.variances`.
+    It is post-processing of releases. It is unbiased if all measured tables are of the same grid of counts, without
+    clipping and left-out rows: sums of one table's cells are then the cells of another, but for noise. Proof and
+    sources in `Grid.variances`.
 
     Attributes:
       grid: the axes.
@@ -42,7 +41,7 @@ class Reconstruction:
 
     @cached_property
     def _noise(self) -> Floats:
-        """(masks,) variances of a cell."""
+        """(masks,) the variance of a cell."""
         noise = np.full(len(self.grid.masks), np.inf)
         for mask, scale in self.scales.items():
             noise[mask] = 2 * scale**2
@@ -50,15 +49,15 @@ class Reconstruction:
 
     @cached_property
     def variances(self) -> Floats:
-        """(masks,) of a cell of each marginal; infinite where it does not follow."""
+        """(masks,) the variance of a cell of each marginal; infinite if it cannot be derived."""
         return self.grid.variances(self._noise)
 
     def follows(self, mask: int) -> bool:
-        """Does a marginal follow from the measured ones?"""
+        """Can a marginal be derived from the measured ones?"""
         return bool(np.isfinite(self.variances[mask]))
 
     def weight(self, mask: int, part: int) -> float:
-        """What a measured marginal counts for in the estimate of an interaction: its share of the precision."""
+        """A measured marginal's share of the precision in the estimate of an interaction."""
         told = self.grid.information[part] / self._noise
         return float(told[mask] / told.sum())
 
@@ -67,9 +66,9 @@ class Reconstruction:
 
         Args:
           wished: its mask.
-          measured: by mask, each marginal that has a scale, as an array with one axis per axis of it, rising.
+          measured: by mask, each measured marginal as an array with one axis per axis of it, rising.
         Returns: an array of the wished marginal's shape.
-        Raises: InvalidParameter for tables of other shapes, or where it does not follow.
+        Raises: InvalidParameter for tables of other shapes, or if it cannot be derived.
         Cost: linear in the measured cells, times the subsets of the wished axes.
         """
         grid = self.grid
@@ -91,17 +90,17 @@ class Reconstruction:
         return total
 
     def noise(self, wished: int) -> NoiseSum:
-        """The noise of a cell of a marginal, the same for all of them: of which law it is, but for steps.
+        """The noise of a cell of a marginal, the same for all of them, without the rounding to steps.
 
-        A measured cell enters with a weight that depends only on which axes it shares the cell's values on: there are
-        so many kinds of cells, each with its number.
+        A measured cell's weight depends only on the axes on which it shares the cell's values. So there are few kinds
+        of cells, each with its number.
         """
         found = [(self._of(wished, mask), scale) for mask, scale in self.scales.items()]
         scales = np.concatenate([weights * scale for (weights, _), scale in found])
         return NoiseSum.counted(scales, np.concatenate([times for (_, times), _ in found]))
 
     def rounding(self, wished: int, step: float) -> float:
-        """By how much a cell may be off where every measured one is off by a step at most."""
+        """By how much a cell may be off if every measured one is off by a step at most."""
         found = (self._of(wished, mask) for mask in self.scales)
         return step * sum(float((np.abs(weights) * times).sum()) for weights, times in found)
 
@@ -124,7 +123,7 @@ class Reconstruction:
 
 
 def _interaction(grid: Grid, part: int, mask: int, table: Floats) -> Floats:
-    """What a table says of an interaction: added up to its axes, less the mean along each of them."""
+    """A table's estimate of an interaction: added up to its axes, less the mean along each of them."""
     axes = grid.axes(mask)
     over = tuple(place for place, axis in enumerate(axes) if not part >> axis & 1)
     inside = np.asarray(table.sum(axis=over))
@@ -134,7 +133,7 @@ def _interaction(grid: Grid, part: int, mask: int, table: Floats) -> Floats:
 
 
 MOST_AXES = 6
-"""Axes of a grid: 64 tables, among which `best_shares` looks."""
+"""The most axes of a grid: `best_shares` then looks at 64 tables."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +141,7 @@ class Grid:
     """All combinations of the values of some axes.
 
     A marginal is the table of one subset of the axes, a bit mask: bit k stands for axis k, 0 for the total, and
-    `whole` for the grid itself. Each cell of it is the sum of the grid's cells over the other axes.
+    `whole` for the grid itself. Each of its cells is the sum of the grid's cells over the other axes.
 
     Attributes:
       sizes: how many values each axis has, each at least 1.
@@ -181,18 +180,19 @@ class Grid:
         return (part for part in self.masks if part & mask == part)
 
     def interaction(self, part: int) -> float:
-        """The squared length of a cell's own share in the pure interaction of some axes: prod (1 - 1 / n).
+        """prod (1 - 1 / n): the squared length of a cell's own share in the pure interaction of some axes.
 
-        What of a table no table by fewer of these axes says: it sums to 0 along each. 0 where an axis has one value.
+        The interaction is what no table by fewer of these axes tells; it sums to 0 along each. 0 if an axis has one
+        value.
         """
         return math.prod(1 - 1 / size for size in self.shape(part))
 
     @cached_property
     def information(self) -> Floats:
-        """(parts, masks): what a marginal measured with variance 1 per cell says of an interaction.
+        """(parts, masks): the precision that a marginal measured with variance 1 per cell gives to an interaction.
 
-        Entry (S, A) is cells(S) / cells(A) for S within A: added up to the axes S, the noise of cells(A) / cells(S)
-        cells lies in each. 0 elsewhere.
+        Entry (S, A) is cells(S) / cells(A) for S within A: added up to the axes S, each cell has the noise of
+        cells(A) / cells(S) cells. 0 elsewhere.
         """
         table = np.zeros((len(self.masks), len(self.masks)))
         for mask in self.masks:
@@ -202,7 +202,7 @@ class Grid:
 
     @cached_property
     def needs(self) -> Floats:
-        """(masks, parts): how much of an interaction's variance ends in a cell of a marginal.
+        """(masks, parts): how much of an interaction's variance enters a cell of a marginal.
 
         Entry (B, S) is interaction(S) (cells(S) / cells(B))^2 for S within B.
         """
@@ -213,17 +213,17 @@ class Grid:
         return table
 
     def variances(self, noise: Floats) -> Floats:
-        """The variance of each marginal's cells, reconstructed by least squares from those that are measured.
+        """The variance of each marginal's cells, reconstructed by least squares from the measured ones.
 
-        A table falls apart into interactions, each in the space of one subset of the axes; these spaces are
-        orthogonal, and noise that is independent and alike in all cells of a table has uncorrelated parts in them.
-        So the best linear unbiased estimate of an interaction is the mean of what each measured table says of it,
-        weighted by the inverse of the variances, and errors of a table's interactions add up.
+        A table is a sum of interactions, each in the space of one subset of the axes. These spaces are orthogonal,
+        and independent equal noise in all cells of a table has uncorrelated parts in them. So the best linear
+        unbiased estimate of an interaction is the mean of the measured tables' estimates, weighted by inverse
+        variances. Errors of a table's interactions add up.
         Source: McKenna et al., HDMM (VLDB 2018), section 5.3; Xiao et al., ResidualPlanner (NeurIPS 2023).
 
         Args:
-          noise: (masks,) the variance of a cell of each measured marginal; infinite where it is not measured.
-        Returns: (masks,) variances; infinite where an interaction is measured by no table.
+          noise: (masks,) the variance of a cell of each measured marginal; infinite if it is not measured.
+        Returns: (masks,) variances; infinite if no table measures an interaction.
         """
         with np.errstate(divide="ignore"):
             spread = 1 / (self.information @ (1 / noise))
@@ -232,15 +232,15 @@ class Grid:
 
 
 PARTS = 1000
-"""Shares are whole multiples of 1 / PARTS: the same workload has the same shares, whatever a float's last bit is."""
+"""Shares are whole multiples of 1 / PARTS, so that the same workload has the same shares on every machine."""
 
 _LEAST = 0.005
-"""A smaller share says next to nothing, and is given to the others."""
+"""A smaller share is given to the others, as it gains next to nothing."""
 
 _STEPS = 200
 _TINY = 1e-12
 _SPARE = 0.01
-"""How much above what it should be at most a variance may be, since shares are rounded."""
+"""By how much a variance may exceed its limit, since shares are rounded."""
 
 
 @dataclass(frozen=True)
@@ -248,9 +248,9 @@ class Strategy:
     """Shares of epsilon by marginal.
 
     Attributes:
-      shares: by mask, of those that are measured, > 0; together at most 1.
-      mean, worst: of the wished marginals' variances, each in multiples of the one that it was to be compared with:
-        the mean over all their cells, and the largest.
+      shares: by mask, of the measured ones, > 0; together at most 1.
+      mean, worst: of the wished marginals' variances in multiples of their limits: the mean over all cells, and the
+        largest.
       variances: (masks,) of a cell of each marginal by least squares, at an epsilon of 1 for all of them.
     """
 
@@ -261,23 +261,23 @@ class Strategy:
 
 
 def best_shares(grid: Grid, scales: Floats, wished: Mapping[int, float], most: float | None = 1.0) -> Strategy:
-    """The shares with which wished marginals are known best, each compared with a variance of its own.
+    """The shares with which the wished marginals are known best, each compared with its own limit.
 
-    Every marginal is released with Laplace noise for what one unit adds to it, so that epsilons of several add up:
-    marginal A with epsilon e has noise of scale scales[A] / e, for all its cells. What is sought is the least mean of
-    the compared variances over all cells, as in HDMM's marginals strategies (OPT_M) under pure privacy, but with no
-    marginal above `most`: a total of a thousand groups counts for one cell, and would be given away for the others.
-    It is not convex. Several starts are tried, among them each wished marginal alone, and the best is taken.
+    Every marginal is released with Laplace noise for what one unit adds to it, so epsilons add up. Marginal A with
+    epsilon e has noise of scale scales[A] / e in all its cells. The goal is the least mean of the compared variances
+    over all cells, as in HDMM's marginals strategies (OPT_M) under pure privacy. But no marginal may exceed `most`:
+    otherwise a total of a thousand groups, which counts for one cell, would be sacrificed for the others. The problem
+    is not convex. Several starts are tried, among them each wished marginal alone.
 
     Args:
       grid: the axes.
       scales: (masks,) > 0; infinite for what cannot be measured.
-      wished: by mask, the variance at epsilon 1 that each is compared with, > 0.
-      most: what no wished marginal may be above, in multiples of that, but for rounding, if it can be helped; None:
-        the largest shall be the least possible.
-    Returns: the best that was found. Public: everything that is looked at is.
-    Raises: InvalidParameter where nothing is wished, or a wished one follows from nothing that can be measured.
-    Cost: some ten milliseconds for three axes, a second for six; nothing where it was asked before.
+      wished: by mask, the limit of each variance at epsilon 1, > 0.
+      most: the most that a wished marginal's variance may be, in multiples of its limit, but for rounding; None: make
+        the largest as small as possible.
+    Returns: the best strategy found. Public, like all that enters.
+    Raises: InvalidParameter without wishes, or if a wished one cannot be derived from what can be measured.
+    Cost: some ten milliseconds for three axes, a second for six; cached.
     """
     if not wished or not all(0 < limit < np.inf for limit in wished.values()):
         raise InvalidParameter("at least one marginal is wished, each with a variance to compare")
@@ -310,8 +310,8 @@ def _best(
 class _Problem:
     """The variances of wished marginals as functions of the shares (masks,).
 
-    `told` is (parts, masks): what a share of 1 says of an interaction; `needs` is (wished, parts), in multiples of
-    what each wished marginal is compared with; `cells` is (wished,), their parts of all cells.
+    `told` is (parts, masks): the precision that a share of 1 gives to an interaction. `needs` is (wished, parts), in
+    multiples of each limit. `cells` is (wished,), their parts of all cells.
     """
 
     grid: Grid
@@ -336,7 +336,7 @@ class _Problem:
 
     @property
     def everything(self) -> Floats:
-        """Equal shares of whatever can be measured."""
+        """Equal shares of all that can be measured."""
         return np.asarray(self.possible / max(1, self.possible.sum()), np.float64)
 
     def noise(self, shares: Floats) -> Floats:
@@ -345,20 +345,20 @@ class _Problem:
             return np.asarray(np.where(shares > 0, 2 * (self.scales / shares) ** 2, np.inf))
 
     def ratios(self, shares: Floats) -> Floats:
-        """(wished,) variances in multiples of what they are compared with."""
+        """(wished,) variances in multiples of their limits."""
         told = self.told @ shares**2
         with np.errstate(divide="ignore", invalid="ignore"):
             spread = np.where(self.needs > 0, self.needs / told[None, :], 0.0)
         return np.asarray(spread.sum(axis=1))
 
     def slopes(self, shares: Floats) -> tuple[Floats, Floats]:
-        """The ratios, and (wished, masks) how they change with the shares."""
+        """The ratios, and (wished, masks) their derivatives by the shares."""
         told = np.maximum(self.told @ shares**2, _TINY * self.told.max())
         spread = self.needs / told[None, :]
         return spread.sum(axis=1), -(spread / told[None, :]) @ self.told * (2 * shares)
 
     def starts(self) -> Iterator[Floats]:
-        """Shares to begin with: each wished one alone, the finest, both, and whatever can be measured."""
+        """First shares: each wished one alone, the finest, both, and all that can be measured."""
         masks = np.arange(len(self.scales))
         asked = np.isin(masks, self.wished) & self.possible
         finest = (masks == int(np.bitwise_or.reduce(self.wished))) & self.possible
@@ -371,7 +371,7 @@ class _Problem:
             yield (asked / asked.sum() + finest) / 2
 
     def improved(self, start: Floats, most: float | None) -> Floats:
-        """Shares that lie downhill of some: by sequential quadratic programming."""
+        """Better shares near some, by sequential quadratic programming."""
         begin = 0.95 * start + 0.05 * self.everything  # from a corner there is no way
         unit = float(self.ratios(begin).max())  # in which variances are near 1
         n = len(begin)
@@ -408,9 +408,9 @@ class _Problem:
         return np.asarray(shares / shares.sum()) if shares.sum() > 0 else start
 
     def rounded(self, shares: Floats) -> Floats:
-        """The same in whole parts, without what is hardly measured; what is left over goes where most was lost.
+        """The same in whole parts, without shares below `_LEAST`; the rest goes where rounding took most.
 
-        Where that leaves a wished marginal without what it follows from, nothing is dropped.
+        If a wished marginal could then not be derived, no share is dropped.
         """
         for least in (_LEAST, 0.0):
             kept = np.where(shares >= least, shares, 0.0)

@@ -1,4 +1,4 @@
-"""The only type in this package that may leave the process: values that a mechanism released."""
+"""The only type in this package that may leave the process: released values."""
 
 from __future__ import annotations
 
@@ -10,25 +10,28 @@ import numpy as np
 from privacy.units import Bools, Floats
 
 Covers = Literal["released_sample", "truncated_sample", "truncated_full", "smoothed", "truth_lower"]
-"""What an interval covers: the truncated answer over all data, sampling error included; that of the sample that was
-drawn, scaled up, without the sampling error; the truncated answer of unsampled data; the same around a value that
-other groups had a say in, by a released bound on how far that moves it; or the truth, from below."""
+"""What an interval covers:
+* released_sample: the truncated answer over all data, sampling error included;
+* truncated_sample: that of the drawn sample, scaled up, without the sampling error;
+* truncated_full: the truncated answer of unsampled data;
+* smoothed: the same, around a value smoothed with neighbouring groups, by a released bound on the change;
+* truth_lower: the truth, from below."""
 
 NoiseKind = Literal["laplace", "gaussian"]
 """The distribution of a release's noise, on a grid of whole steps."""
 
 CUT_SHARE = 1 / 4
-"""A value that may lack more of itself is marked. By `make benchmark NAME=trust`, which has the trade-off."""
+"""A value that may lack more of itself is marked. `make benchmark NAME=trust` shows the trade-off."""
 
 
 @dataclass(frozen=True)
 class Exceeding:
-    """How many units have more than a threshold that somebody named, in all groups together. Safe to publish.
+    """How many units exceed a named threshold, in all groups together. Safe to publish.
 
     Attributes:
       people: the noisy number, which may be negative.
-      at_most: its upper end at the confidence of the answer, or more; >= 0.
-      below, above: by how much each interval's ends are moved for what they may lose, in normalised weight, >= 0.
+      at_most: its upper end, at least at the confidence of the answer; >= 0.
+      below, above: how far each interval is widened for what they may lose, in normalised weight, >= 0.
     """
 
     people: int
@@ -43,19 +46,19 @@ class NoisyAnswer:
 
     Attributes:
       values: (n_groups,) float64 in normalised weight (multiply by W).
-      tau: (n_groups,) float64, the contribution bound that was chosen, in normalised weight.
+      tau: (n_groups,) float64, the clipping threshold, in normalised weight.
       noise_scale: (n_groups,) float64, in normalised weight: the scale of Laplace noise, sigma of Gaussian noise.
-      low, high: (n_groups,) float64, the interval at `confidence`, in normalised weight;
-        high is +inf for `truth_lower`.
-      confidence: the probability, over noise and draws alone, that the interval covers what `covers` names.
-      covers: what the interval covers. Truncation bias is outside of it.
+      low, high: (n_groups,) float64, the interval at `confidence`, in normalised weight; high is +inf for
+        `truth_lower`.
+      confidence: the probability, over noise and draws, that the interval covers what `covers` names.
+      covers: what the interval covers, which never includes the clipping bias.
       mechanism: the mechanism's name.
       epsilon: what this release spent, for all groups together.
-      signal: (n_groups,) float64, `CUT_SHARE` of the released value's size, in multiples of `missing`; 0 where
-        that is not known, as the value is not above 0; +inf where no choice was made.
+      signal: (n_groups,) float64, `CUT_SHARE` of the released value's size, in multiples of `missing`. 0 if the value
+        is not above 0, so that nothing is known; +inf if there was no choice.
       delta: what this release spent beside epsilon; 0 for pure differential privacy.
-      noise: what `noise_scale` is the scale of.
-      exceeding: who has more than tau, where that was measured; None elsewhere.
+      noise: the kind of `noise_scale`.
+      exceeding: who exceeds tau, if that was measured.
     """
 
     values: Floats
@@ -74,10 +77,10 @@ class NoisyAnswer:
 
     @property
     def missing(self) -> Floats:
-        """(n_groups,) what of the truth the interval may lack, in normalised weight, as far as `signal` tells.
+        """(n_groups,) what the interval may lack of the truth, in normalised weight, by `signal`.
 
-        The choice of tau overlooks so many people at most, but for one answer in twenty; whoever has more than tau is
-        taken to have as much again. That is no bound: one person may have any amount.
+        The choice of tau overlooks so many people at most, but for one answer in twenty. Each is assumed to have as
+        much again as tau. That is no bound: one person may have any amount.
         """
         told = np.isfinite(self.signal) & (self.signal > 0)
         found: Floats = np.zeros_like(self.values)
@@ -86,5 +89,5 @@ class NoisyAnswer:
 
     @property
     def may_be_clipped(self) -> Bools:
-        """(n_groups,) where so little budget met so little data that much of the truth may be missing."""
+        """(n_groups,) where a small budget met little data, so that much of the truth may be missing."""
         return self.signal < 1

@@ -1,8 +1,8 @@
-"""The registry of mechanisms: what each is called, measures and needs, why it is chosen or refused, how it is built.
+"""The registry of mechanisms: the name, the needs, the reason and the constructor of each.
 
-The planner chooses by these facts, a worker builds by them, EXPLAIN repeats their reasons, and HTTP, the wire and the
-command line offer their names; so a new mechanism is one file of its own and one entry here. Mechanisms are imported
-when they are built: whoever needs names alone, as the command line, loads neither kernels nor OpenDP.
+The planner chooses by these facts, a worker builds by them, and EXPLAIN shows the reasons. HTTP, the wire protocol
+and the command line offer the names. So a new mechanism is one file and one entry here. Mechanisms are imported when
+they are built, so that the command line loads neither kernels nor OpenDP.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 
 
 class Need(Enum):
-    """What a question or a policy must bring for a mechanism to be allowed."""
+    """What a question or a policy must provide for a mechanism."""
 
-    GLOBAL_SENSITIVITY = "a bound that the custodian declares on what one unit adds"
+    GLOBAL_SENSITIVITY = "a declared bound on what one unit adds"
     TUPLES_PER_UNIT = "a public bound on the join tuples of one unit"
-    DELTA = "a delta, which it always spends"
+    DELTA = "a delta"
     ONE_OWNER = "join tuples of one owner each"
     GROUPS = "a GROUP BY"
-    ALL_ROWS = "all rows, and no sample of them"
-    UNIT_COUNTS = "counts of privacy units, each of which counts once in a group"
+    ALL_ROWS = "all rows, without a sample"
+    UNIT_COUNTS = "counts of privacy units, each once in a group"
 
 
 @dataclass(frozen=True)
@@ -49,16 +49,16 @@ class EachGroup:
 
     Attributes:
       epsilon: for all groups of the release together, > 0.
-      groups_per_unit: L0, or None when only the number of groups bounds it.
+      groups_per_unit: L0; None if only the number of groups bounds it.
       gap: eta, the solver's constant relative gap.
-      global_sensitivity: what one unit adds at most, in normalised weight; None where it is not declared.
+      global_sensitivity: the most that one unit adds, in normalised weight; None if not declared.
       whole: every weight is 0 or 1, so that a threshold below 1 cannot help.
-      tuples_per_unit: Delta, a public bound on the join tuples of one unit: a threshold above it cannot help `gem`,
-        and `s4s` needs it. If it is false the answer is biased, not less private.
-      sample: how the tuples are sampled, if amplification may be claimed; `gem` and `s4s` then add less noise.
-      adds_at_most: what one unit adds at most, in normalised weight, as whoever asks says; then the one threshold.
-        None leaves thresholds to choose from. If it is false the answer is biased, not less private.
-      nested: does a unit add min(tau, load) at every threshold tau (`Sum.nested`)?
+      tuples_per_unit: Delta, a public bound on the join tuples of one unit. `gem` needs no threshold above it, and
+        `s4s` needs it. A false one biases the answer and costs no privacy.
+      sample: how the tuples are sampled, if amplification may be claimed. `gem` and `s4s` then add less noise.
+      adds_at_most: the most that one unit adds, in normalised weight, as the request states; then the one threshold.
+        A false one biases the answer and costs no privacy.
+      nested: a unit adds min(tau, contribution) at every threshold tau (`Sum.nested`).
     """
 
     epsilon: float
@@ -74,15 +74,15 @@ class EachGroup:
 
 @dataclass(frozen=True)
 class AllGroups:
-    """The public parameters of the sums of one query that are measured in all groups together.
+    """The public parameters of the sums of one question that are measured in all groups together.
 
     Attributes:
-      sums: at least one, with equal shares of epsilon and equal gaps.
+      sums: at least one, with equal gaps.
       delta: of all sums together, in [0, 1).
-      groups_per_unit: L0, or None when only the number of groups bounds it.
-      sample: how the tuples are sampled, if amplification may be claimed: by the pure `group_lp`, and by `s4s_vector`
-        if nothing else is released from the sample.
-      solver: which truncates scalars. Vectors have one solver, whose certificate the reference knows nothing of.
+      groups_per_unit: L0; None if only the number of groups bounds it.
+      sample: how the tuples are sampled, if amplification may be claimed. The pure `group_lp` uses it, and
+        `s4s_vector` if nothing else is released from the sample.
+      solver: which truncates scalars; vectors have one solver.
     """
 
     sums: Sequence[Sum]
@@ -97,21 +97,19 @@ class Mechanism:
     """A mechanism that a server runs.
 
     Attributes:
-      name: as plans, answers, charges and interfaces spell it.
-      reason: what it does, for EXPLAIN: the rest of a sentence that begins with its name.
-      two_sided: have its intervals two ends, whose distance public numbers bound beforehand? Proposals need that.
+      name: in plans, answers, charges and interfaces.
+      reason: for EXPLAIN, the rest of a sentence that begins with the name.
+      two_sided: its intervals have two ends, whose distance public numbers bound beforehand. Proposals need that.
       needs: in the order in which a missing one is reported.
-      offered: may an analyst ask for it? Otherwise the planner alone chooses it.
-      delta_where_it_pays: is it pure, but spends a delta where that leaves less noise?
-      bounds_vector: is a unit bounded by the length of its vector over all groups, rather than in each group? No
-        rule on the groups of a unit leaves rows out then, and the truncated answer is not a maximum.
-      by_contributions: does it ask of each group's sum no more than truncated values, of which tuples of one owner
-      need only
-        how many units have how much (`ContributionHistogram`)?
-      by_norms: does it ask of each sum no more than vectors that are scaled to a length, for which it is enough to
-        know what the units of each length have (`NormHistogram`)?
-      by_kind: does it make use of how many groups the units of each relation reach, as keys show it: may those that
-        reach fewer contribute more to each, or is noise for fewer (`GroupLp.of_kinds`)?
+      offered: an analyst may ask for it; otherwise the planner alone chooses it.
+      delta_where_it_pays: it is pure, but spends a delta if that means less noise.
+      bounds_vector: it bounds the norm of a unit's vector over all groups, not each group. No rule on the groups of a
+        unit leaves rows out then, and the truncated answer is not a maximum.
+      by_contributions: of each group's sum it needs truncated values only. For tuples with one owner, the number of
+        units by contribution is enough (`ContributionHistogram`).
+      by_norms: of each sum it needs vectors scaled to a norm only. The sums of the units of each norm are enough
+        (`NormHistogram`).
+      by_kind: it uses how many groups the units of each relation reach (`GroupLp.of_kinds`).
     """
 
     name: str
@@ -133,7 +131,7 @@ class Mechanism:
 
 @dataclass(frozen=True, kw_only=True)
 class ScalarMechanism(Mechanism):
-    """One that measures each group's truncated answer by itself.
+    """A mechanism that measures each group's truncated answer by itself.
 
     Attributes:
       build: fixes the public parameters. Raises: InvalidParameter for a missing bound or one out of range.
@@ -150,14 +148,14 @@ def _one_by_one(
 
 @dataclass(frozen=True, kw_only=True)
 class JointMechanism(Mechanism):
-    """One that measures the tuples of all groups together; beside it `gem` counts distinct values.
+    """A mechanism that measures the tuples of all groups together; `gem` counts distinct values beside it.
 
     Attributes:
       build: one measurement per sum, together (epsilon, delta)-DP, epsilon the sum of the sums' own. Raises:
         InvalidParameter for parameters that are worth nothing to it.
-      release: releases the sums of a question in one call, given what `build` made of them, the tuples, whose first
-        rows of weights are the sums' in the same order, and the entropy; one answer per sum. As a rule each draws for
-        itself; a mechanism that releases several sums by one draw says here how.
+      release: releases the sums of a question in one call, from the measurements, the tuples and the entropy; one
+        answer per sum. The first rows of the tuples' weights are the sums', in order. By default each sum draws for
+        itself.
     """
 
     build: Callable[[AllGroups], tuple[ServedGroupMeasurement, ...]]
@@ -168,7 +166,7 @@ class JointMechanism(Mechanism):
 
 @dataclass(frozen=True, kw_only=True)
 class KeyMechanism(Mechanism):
-    """One that counts privacy units at all keys at once, and may smooth the counts of different keys together."""
+    """A mechanism that counts privacy units at all keys at once, and may smooth counts of different keys together."""
 
 
 def _gem(of: EachGroup) -> ServedMeasurement:
@@ -303,14 +301,14 @@ def _s4s_vector(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
 
 
 def _affordable(made: tuple[ServedGroupMeasurement, ...]) -> tuple[ServedGroupMeasurement, ...]:
-    """Parameters that are worth nothing are refused before anything is read."""
+    """The measurements. Refuses parameters that are worth nothing before any data is read. Raises: InvalidParameter."""
     for one in made:
         one.expected_noise(1)
     return made
 
 
 def _delta_of_each(of: AllGroups) -> float:
-    """Stages of different kinds do not share rho, so each sum gets its share of epsilon and an equal one of delta."""
+    """An equal share of delta for each sum, as stages of different kinds do not share rho."""
     return of.delta / len(of.sums) * DOWN
 
 
@@ -319,10 +317,7 @@ def _by_key(name: str, reason: str) -> KeyMechanism:
     return KeyMechanism(name, reason, two_sided=False, needs=needs)
 
 
-_BIAS = (
-    "; 1/8 of epsilon measures how far that moves any count, by which all intervals are wider than the noise that is "
-    "named"
-)
+_BIAS = "; 1/8 of epsilon measures the largest change of a count by smoothing, which widens all intervals"
 
 _ENTRIES: tuple[Mechanism, ...] = (
     ScalarMechanism(
@@ -362,7 +357,7 @@ _ENTRIES: tuple[Mechanism, ...] = (
     ),
     JointMechanism(
         "l1_clip",
-        "selects one total for what a unit adds to all groups together, then releases once in each",
+        "selects one L1 norm for what a unit adds to all groups together, then releases once in each",
         two_sided=True,
         needs=(Need.ONE_OWNER,),
         bounds_vector=True,
@@ -371,7 +366,7 @@ _ENTRIES: tuple[Mechanism, ...] = (
     ),
     JointMechanism(
         "l2_clip",
-        "selects one length for what a unit adds to all groups together, then releases once",
+        "selects one L2 norm for what a unit adds to all groups together, then releases once",
         two_sided=True,
         needs=(Need.DELTA, Need.ONE_OWNER),
         bounds_vector=True,
@@ -389,7 +384,7 @@ _ENTRIES: tuple[Mechanism, ...] = (
     ),
     JointMechanism(
         "pmsja",
-        "tests lengths for what a unit adds to all groups, bounds what neighbours differ by, then releases once",
+        "tests norms of what a unit adds to all groups, bounds the change by one unit, then releases once",
         two_sided=False,
         needs=(Need.DELTA,),
         bounds_vector=True,
@@ -397,32 +392,33 @@ _ENTRIES: tuple[Mechanism, ...] = (
     ),
     JointMechanism(
         "s4s_vector",
-        "tests lengths on the sample, then releases once with noise for its smooth sensitivity",
+        "tests norms on the sample, then releases once with noise for its smooth sensitivity",
         two_sided=False,
         needs=(Need.DELTA,),
         bounds_vector=True,
         build=_s4s_vector,
     ),
-    _by_key("lpa", "counts people in each group, with noise for all the groups that one of them is in"),
+    _by_key("lpa", "counts people in each group, with noise for all groups of one person"),
+    _by_key("fpa", f"releases the lowest frequencies of the counts, in the order of the groups{_BIAS}"),
+    _by_key("gs_r", f"releases mean counts of random sets of groups{_BIAS}"),
     _by_key(
-        "fpa", f"releases the first frequencies of the counts, groups in their order, and what they make up{_BIAS}"
+        "gs_s",
+        f"releases mean counts of groups that are similar in a noisy sample, for half of epsilon{_BIAS}",
     ),
-    _by_key("gs_r", f"releases the mean counts of groups that are put together at random{_BIAS}"),
-    _by_key("gs_s", f"releases the mean counts of groups that are alike in a noisy sample, half of epsilon{_BIAS}"),
     _by_key(
         "gs",
-        "chooses by a noisy comparison, 1/32 of epsilon, whether to release counts, means of groups that are alike, "
-        f"or frequencies{_BIAS}",
+        "chooses between counts, means of similar groups and frequencies, by a noisy comparison that costs 1/32 of "
+        f"epsilon{_BIAS}",
     ),
     ScalarMechanism(
         "fixed",
-        "what one unit adds is bounded by keys or declared fan-outs: that is the threshold, and nothing is selected",
+        "keys or declared fan-outs bound what one unit adds, and that bound is the clipping threshold",
         two_sided=True,
         offered=False,
         by_contributions=True,
         build=_fixed,
     ),
-    Mechanism("rank", "draws a value by how far its rank is from the one asked for", two_sided=False, offered=False),
+    Mechanism("rank", "draws a value at random, the likelier the closer its rank is", two_sided=False, offered=False),
 )
 
 MECHANISMS: Mapping[str, Mechanism] = {one.name: one for one in _ENTRIES}
@@ -431,32 +427,29 @@ MECHANISMS: Mapping[str, Mechanism] = {one.name: one for one in _ENTRIES}
 OFFERED: tuple[str, ...] = tuple(one.name for one in _ENTRIES if one.offered)
 """The names that an analyst may ask for, in the order in which interfaces list them."""
 
-_LIBRARY = "it is there for comparison alone; use gem"
-_SHARED = "budgets amplified one by one are no bound for one shared sample"
-_ONE_SAMPLE = "a query draws one sample; s4s answers from it"
+_LIBRARY = "no server runs it, as it only serves comparisons; use gem"
+_SHARED = "its budgets are not sound for one shared sample"
+_ONE_SAMPLE = "it needs several samples, and a query draws one; use s4s"
 
 COMPARISON: Mapping[str, str] = {
-    "s4s_as_published": f"{_SHARED}; s4s has the sound ones",
+    "s4s_as_published": f"{_SHARED}; use s4s",
     "s4s_fresh": _ONE_SAMPLE,
-    "s4s_rdp": "it needs a delta of its own; s4s needs none",
+    "s4s_rdp": "it needs a delta; use s4s, which needs none",
     "s4s_rdp_as_published": f"{_SHARED}; use s4s",
     "s4s_rdp_fresh": _ONE_SAMPLE,
-    "s4s_zcdp": "no sample amplifies zero-concentrated privacy, and a race costs more than a choice; use gem",
-    "pmsja_as_published": "its published constants do not account for the solver's gap; pmsja has the sound ones",
-    "s4s_vector_as_published": "its published constants are not proved; s4s_vector has the sound ones",
+    "s4s_zcdp": "no sample amplifies zCDP, and comparing noisy answers costs more than choosing a threshold; use gem",
+    "pmsja_as_published": "its published constants ignore the solver's gap; use pmsja",
+    "s4s_vector_as_published": "its published constants are not proved; use s4s_vector",
     "laplace_global": _LIBRARY,
     "simple_sampling": _LIBRARY,
     "sample_and_explore": _LIBRARY,
     "repeated_sample_and_explore": _LIBRARY,
-    "sampled_mean": "it takes the mean of N values, N public: where N people have a row each, SUM(x) / N is that, "
-    "with an interval, and no sample helps a mean; where N is not public, AVG(x)",
-    "sampled_median": "its noise is for the whole range, or for a smooth sensitivity whose work tells how dense the "
-    "values are; leave the mechanism out, MEDIAN(x) is drawn by its rank",
+    "sampled_mean": "it needs a public number N of people with one row each; write SUM(x) / N for that, else AVG(x)",
+    "sampled_median": "its running time would reveal how dense the values are; write MEDIAN(x) without a mechanism",
 }
-"""Every mechanism of a paper that is known and not served, by name: why not, with what to do instead.
+"""Mechanisms of papers that no server runs, by name: the reason, and what to use instead.
 
-Benchmarks and audits have them from `tests/support/papers/`.
-"""
+They are in `tests/support/papers/`, for benchmarks and audits."""
 
 if TYPE_CHECKING:
     MechanismName = str
@@ -468,7 +461,7 @@ else:
 def measurement(name: str, of: EachGroup) -> ServedMeasurement:
     """Fix a mechanism's public parameters, for truncated sums, which only grow when a unit comes.
 
-    Returns: a measurement; make the truncated answer on its `thresholds`.
+    Returns: a measurement; make the truncated answer at its `thresholds`.
     Raises: InvalidParameter for an unknown name, a missing bound or a parameter out of range.
     """
     entry = MECHANISMS.get(name)
@@ -478,7 +471,7 @@ def measurement(name: str, of: EachGroup) -> ServedMeasurement:
 
 
 def key_counts(name: str, epsilon: float, groups_per_unit: int | None = None, rule: int | None = None) -> KeyCounts:
-    """Fix the public parameters of a mechanism that counts units by key; epsilon-DP. As of `KeyCounts`.
+    """Fix the public parameters of a mechanism that counts units by key; epsilon-DP. Args: as of `KeyCounts`.
 
     Raises: InvalidParameter for an unknown name or a parameter out of range.
     """
@@ -506,11 +499,11 @@ def release_together(
     """Release all sums of a question as their mechanism does: each by itself, or several by one draw.
 
     Args:
-      made: what `group_measurements` made of the sums, all of them and in order.
-      tuples: the coded join tuples; row i of their weights is that of sum i, and what follows is not read.
+      made: all measurements from `group_measurements`, in order.
+      tuples: the coded join tuples; row i of their weights is that of sum i, and later rows are not read.
     Returns: one answer per sum, in order.
-    Raises: InvalidParameter for measurements of several mechanisms, or of one that measures each group by itself;
-      what `GroupMeasurement.release` raises.
+    Raises: InvalidParameter for measurements of several mechanisms, or of a scalar one; as
+      `GroupMeasurement.release`.
     """
     names = {one.name for one in made}
     entry = MECHANISMS[names.pop()] if len(names) == 1 else None
@@ -522,13 +515,13 @@ def release_together(
 def release_contributions(
     made: Sequence[ServedMeasurement | ServedGroupMeasurement], histogram: ContributionHistogram, entropy: Entropy
 ) -> tuple[NoisyAnswer, ...]:
-    """Release all sums of a question from how many units have how much.
+    """Release all sums of a question from the number of units by contribution.
 
     Args:
-      made: measurements of mechanisms that are `by_contributions`; sum i of the histogram is that of the i-th.
-      histogram: the loads, at the thresholds of every ladder.
-    Returns: one answer per sum, in order: those of the tuples themselves, to the bit.
-    Raises: InvalidParameter for a measurement that needs the tuples; what its release raises.
+      made: measurements of mechanisms that are `by_contributions`; sum i of the histogram belongs to the i-th.
+      histogram: the contributions, at the thresholds of every measurement.
+    Returns: one answer per sum, in order; equal to the answers from the tuples.
+    Raises: InvalidParameter for a measurement that needs the tuples; as its release.
     """
     from privacy.mechanisms.bound_first import BoundFirst
     from privacy.mechanisms.group_lp import GroupLp
@@ -549,13 +542,13 @@ def release_contributions(
 def release_norms(
     made: Sequence[ServedMeasurement | ServedGroupMeasurement], histogram: NormHistogram, entropy: Entropy
 ) -> tuple[NoisyAnswer, ...]:
-    """Release all sums of a question from what the units of each length have.
+    """Release all sums of a question from the sums of the units of each norm.
 
     Args:
-      made: measurements of mechanisms that are `by_norms`; sum i of the histogram is that of the i-th.
-      histogram: the lengths in the norm of the mechanism, at the thresholds of every ladder.
+      made: measurements of mechanisms that are `by_norms`; sum i of the histogram belongs to the i-th.
+      histogram: in the norm of the mechanism, at the thresholds of every measurement.
     Returns: one answer per sum, in order.
-    Raises: InvalidParameter for a measurement that needs the tuples; what its release raises.
+    Raises: InvalidParameter for a measurement that needs the tuples; as its release.
     """
     from privacy.mechanisms.clip import Clip, CountedClip
     from privacy.truncation.histograms import VectorsOfSum
@@ -567,17 +560,17 @@ def release_norms(
 
 
 def counts_values(name: MechanismName) -> MechanismName:
-    """The mechanism that counts distinct values in a question whose sums are measured by this one."""
+    """The mechanism that counts distinct values in a question whose sums this one measures."""
     return "gem" if isinstance(MECHANISMS[name], JointMechanism) else name
 
 
 def why_not_served(name: str) -> str | None:
-    """Why a server does not run a mechanism of this name, with what to do instead; None where it knows of none."""
+    """The reason why no server runs a mechanism of this name, and what to use instead; None if it is unknown."""
     return COMPARISON.get(name)
 
 
 def measures_together(
     made: ServedMeasurement | ServedGroupMeasurement | RankRelease | KeyCounts,
 ) -> TypeIs[ServedGroupMeasurement]:
-    """Is it of a mechanism that measures the tuples of all groups together?"""
+    """Does its mechanism measure the tuples of all groups together?"""
     return isinstance(MECHANISMS[made.name], JointMechanism)

@@ -1,4 +1,6 @@
-"""The thresholds that a mechanism chooses from: public, fixed before any data is read."""
+"""Candidate thresholds: the clipping thresholds that a mechanism chooses from, public and fixed before any data is
+read.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,11 @@ from privacy.units import ONE, WEIGHT_BITS, Floats, Ints
 _LEAST, _MOST = Fraction(1, 1 << 20), Fraction(1 << 32)
 
 _LONGEST = 127
-"""Thresholds, of which truncation counts in a byte."""
+"""The most thresholds, which truncation numbers in a byte."""
 
 PARTS = 4
-"""Of each doubling of the ladder that a threshold for tuples of one owner is chosen from: a threshold is off by a
-factor of 2^(1/8) at most, and there are few enough for a database to count at. `make benchmark NAME=one_owner`."""
+"""How many thresholds each doubling has for tuples with one owner. A threshold is then off by a factor of 2^(1/8) at
+most, and a database can still count at all of them. `make benchmark NAME=one_owner`."""
 
 _PRECISE_BITS = 50
 """Leading bits of a threshold that are kept, so that a float holds it."""
@@ -27,17 +29,16 @@ _PRECISE_BITS = 50
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Powers of `base` from base**low to base**high, in normalised weight, and in a fine ladder what lies between.
+    """Powers of `base` from base**low to base**high, in normalised weight, and in a fine list what lies between.
 
     Source: R2T (SIGMOD 2022), whose thresholds are the powers of 2; DP-S4S (SIGMOD 2026), section 3.2.
 
     Attributes:
       low: exponent of the smallest threshold, which is 2^-20 or more.
-      high: exponent of the largest threshold, which is 2^32 or less (where loads saturate).
-      base: > 1, exact. 2 is what programs are solved fastest for, and what scores of truncated answers are made for.
-      parts: into how many equal ratios each step from one power of 2 to the next is divided. More than one is for
-        tuples of one owner, whose truncated sums are a closed form.
-      whole: are thresholds rounded to whole numbers? Then those that become the same are one.
+      high: exponent of the largest threshold, which is 2^32 or less (contributions saturate there).
+      base: > 1, exact. Programs are solved fastest for 2, and the scores of truncated answers need it.
+      parts: into how many equal ratios each doubling is divided. More than one is for tuples with one owner.
+      whole: thresholds are rounded to whole numbers, and equal ones are merged.
     """
 
     low: int = -20
@@ -64,12 +65,12 @@ class Thresholds:
 
     @property
     def doubling(self) -> bool:
-        """Whether each threshold is twice the one before."""
+        """Is each threshold twice the one before?"""
         return self.base == 2 and self.parts == 1
 
     @cached_property
     def units(self) -> Ints:
-        """(L,) int64 thresholds in units of 2^-30, ascending; of other bases than 2, rounded down to fifty bits.
+        """(L,) int64 thresholds in units of 2^-30, ascending; for other bases than 2, rounded down to fifty bits.
 
         Sensitivities are those of the rounded thresholds, so that rounding costs nothing.
         """
@@ -109,10 +110,10 @@ def _precise(units: int) -> int:
 
 
 def one_threshold(bound: Fraction) -> Thresholds:
-    """The ladder of one threshold: the least that has fifty bits and is no less than a bound.
+    """One threshold: the least number of fifty bits that is no less than a bound.
 
     Args:
-      bound: > 0, in normalised weight; one below 2^-20 is 2^-20.
+      bound: > 0, in normalised weight; below 2^-20 it is 2^-20.
     Raises: InvalidParameter for a bound above 2^32.
     """
     units = math.ceil(max(bound, _LEAST) * (1 << WEIGHT_BITS))
@@ -124,12 +125,13 @@ def one_threshold(bound: Fraction) -> Thresholds:
 
 
 def useful_thresholds(whole: bool, tuples_per_unit: int | None, *, fine: bool = False) -> Thresholds:
-    """The thresholds that can help; a tuple weighs at most 1.
+    """The thresholds that can help, if a tuple weighs at most 1.
 
     Args:
-      whole: every weight is 0 or 1, so that a threshold below 1 cannot help, nor one that is not whole.
-      tuples_per_unit: Delta, a public bound on the join tuples of one unit, above which none can; or None.
-      fine: with thresholds between the powers of 2, for tuples of one owner.
+      whole: every weight is 0 or 1, so that only whole thresholds from 1 on can help.
+      tuples_per_unit: Delta, a public bound on the join tuples of one unit, which no threshold needs to exceed; or
+        None.
+      fine: with thresholds between the powers of 2, for tuples with one owner.
     """
     low, high = (0 if whole else Thresholds().low), Thresholds().high
     if tuples_per_unit is not None:

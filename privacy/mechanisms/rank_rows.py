@@ -248,7 +248,7 @@ class GroupRows:
         return SharedRanks(self, rank, self._codes, self._ends, self._n_codes)
 
     def offset(self, rank: Rank, place: int) -> int:
-        """The offset of the values below the distinct one at `place`, in 2^-30 of a row: two programs, unless known."""
+        """The offset of the values below the one at `place`, in 2^-30 of a row: two programs, unless known."""
         under, over = rank.caps(self._tau)
         below = rank.below * self._truncated(True, place, under) if rank.below else 0
         above = rank.above * self._truncated(False, place, over) if rank.above else 0
