@@ -301,7 +301,7 @@ def _s4s_vector(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
 
 
 def _affordable(made: tuple[ServedGroupMeasurement, ...]) -> tuple[ServedGroupMeasurement, ...]:
-    """The measurements. Refuses parameters that are worth nothing before any data is read. Raises: InvalidParameter."""
+    """Refuse parameters that are worth nothing before any data is read. Raises: InvalidParameter."""
     for one in made:
         one.expected_noise(1)
     return made

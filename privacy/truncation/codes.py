@@ -1,8 +1,7 @@
 """Numbers for keys of any kind: ranks, privacy units of several columns, provenance sets.
 
-A unit is one code per (relation, key), in the order of the keys, so that codes depend on which units occur and
-never on the order of rows. A tuple's group and provenance set are one or a few integers. Sorting them takes time
-linear in their number.
+A unit has one code per (relation, key), in the order of the keys. So codes depend on which units occur, not on the
+order of rows. A tuple's group and provenance set are one or a few integers, sorted in linear time.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _SIGN_BIT = np.int64(-(2**63))
 
 
 def row_type(count: int) -> type[np.signedinteger]:
-    """The type that numbers so many rows: four bytes, or eight where four do not suffice."""
+    """The type that numbers so many rows: four bytes if they suffice, else eight."""
     return np.int32 if count <= np.iinfo(np.int32).max else np.int64
 
 
@@ -38,7 +37,7 @@ def radix_sort(keys: Ints, rows: NDArray[np.integer], bits: int) -> tuple[Ints, 
       keys: (m,) unsigned numbers below 2^bits in the bit patterns of int64; overwritten.
       rows: (m,) anything that goes with them; overwritten.
       bits: 0 to 64.
-    Returns: both, sorted. Keys that ascend already are returned as they are.
+    Returns: both, sorted. Ascending keys are returned as they are.
     Cost: two reads, and a read and a write per eight bits in which the keys differ. Memory of a second copy.
     """
     if _ascends(keys):
@@ -89,7 +88,7 @@ def _distribute(
 
 _NOBODY = -1
 _DENSE = 2
-"""Distances serve as numbers when there are at least so many keys for each: tables by number stay small."""
+"""Distances serve as numbers if there is a key for at least every second one; tables by number then stay small."""
 
 _TABLE_SLACK = 1 << 16
 """A table of ranks may be this much longer than four times the keys."""
@@ -101,8 +100,7 @@ _LOWEST, _HIGHEST = np.int64(-(2**63)), np.int64(2**63 - 1)
 def write_integer_codes(keys: list[Ints], missing: list[Bools], codes: list[Int32s], first: int) -> int:
     """Write first + a number that rises with the key and is the same in all columns, -1 where the key is missing.
 
-    Keys that are about as many as they are far apart are numbered by their distance from the smallest one, all others
-    by their rank among the distinct ones.
+    Dense keys are numbered by their distance from the smallest one, all others by their rank among the distinct ones.
 
     Args:
       keys: columns of (m,) keys.
@@ -110,9 +108,8 @@ def write_integer_codes(keys: list[Ints], missing: list[Bools], codes: list[Int3
       codes: (m,) for each, to be written.
       first: the code of the smallest key.
     Returns: how many numbers there are, at most the number of keys; not all of them need occur.
-    Raises: InvalidParameter when a code would exceed an int32.
-    Cost: two passes without a table where keys lie densely, three with a table of ranks where there are gaps.
-      Otherwise a linear sort of the keys.
+    Raises: InvalidParameter if a code would exceed an int32.
+    Cost: two passes for dense keys, three with a table of ranks for gaps, else a linear sort of the keys.
     """
     low, high, count = _extent_of_all(keys, missing)
     if high - low < count // _DENSE:
@@ -138,7 +135,7 @@ def _check_size(first: int, size: int) -> None:
 
 
 def _extent_of_all(keys: list[Ints], missing: list[Bools]) -> tuple[int, int, int]:
-    """The smallest and the largest key and how many there are; an empty range (0, -1) without any."""
+    """The smallest and the largest key and how many there are; (0, -1) and 0 without any."""
     extents = [_extent(column, absent) for column, absent in zip(keys, missing, strict=True)]
     count = sum(extent[2] for extent in extents)
     if not count:
@@ -149,7 +146,7 @@ def _extent_of_all(keys: list[Ints], missing: list[Bools]) -> tuple[int, int, in
 def _sorted_codes(
     keys: list[Ints], missing: list[Bools], codes: list[Int32s], first: int, low: int, high: int, count: int
 ) -> int:
-    """Ranks of scattered keys: sorted with the places they came from."""
+    """Ranks of scattered keys, sorted with their places."""
     m = len(keys[0])
     places = np.empty(count, row_type(len(keys) * m))
     joined = np.empty(count, np.int64)
@@ -245,10 +242,10 @@ _WORD = 63
 
 @dataclass(frozen=True, repr=False)
 class KeyFormat(Private):
-    """Fields of fixed width, the group first, then the owners ascending, those that are missing as 0 at the end.
+    """Fields of fixed width: the group first, then the owners ascending, then 0 for missing owners.
 
     Attributes:
-      n_groups, n_codes, positions: what has to fit; all public or private counts, never printed.
+      n_groups, n_codes, positions: what has to fit; some are private and never printed.
     """
 
     n_groups: int
@@ -352,13 +349,13 @@ _SIGN = np.uint64(1 << 63)
 def owner_codes(owners: Sequence[OwnerColumn], n_tuples: int) -> tuple[Int32s, int]:
     """Code the privacy units of every owner position.
 
-    Units of one relation are numbered in the order of their keys, relations by their first position, so the
-    codes depend on which units occur and never on the order of the rows. Not all of them need occur.
+    Units of one relation are numbered in the order of their keys, relations by their first position. So codes depend
+    on which units occur, not on the order of the rows. Not all codes need occur.
 
     Args:
       owners: one column per position, all of n_tuples rows.
       n_tuples: m.
-    Returns: (positions, m) int32 codes, NOBODY where missing, and how many codes there are: at most one for each
+    Returns: (positions, m) int32 codes, NOBODY where missing, and how many codes there are, at most one for each
       position of each tuple.
     Raises, cost: as `codes_by_relation`.
     """
@@ -367,13 +364,13 @@ def owner_codes(owners: Sequence[OwnerColumn], n_tuples: int) -> tuple[Int32s, i
 
 
 def codes_by_relation(owners: Sequence[OwnerColumn], n_tuples: int) -> tuple[Int32s, tuple[tuple[str, int], ...]]:
-    """`owner_codes`, and which of them are of which relation.
+    """`owner_codes`, and the relation of each code.
 
     Returns: the codes, and the relations in the order of their codes, each with the code after its last.
-    Raises: InvalidParameter when lengths differ, the keys of a relation cannot be compared, or there are more
-      units than an int32 can number.
-    Cost: three passes for integers in a dense range, a linear sort for other integers; a hash for strings and
-      objects; a sort for the rest.
+    Raises: InvalidParameter if lengths differ, the keys of a relation cannot be compared, or there are more units
+      than an int32 can number.
+    Cost: three passes for dense integers, a linear sort for other integers; a hash for strings and objects; a sort
+      for the rest.
     """
     codes = np.empty((len(owners), n_tuples), np.int32)
     n_units, ends = 0, []

@@ -1,13 +1,13 @@
-"""COUNT(DISTINCT x) as truncation programs: a value is one more party to its tuples, and may be counted once.
+"""COUNT(DISTINCT x) as truncation programs: a value is one more owner of its tuples, and may be counted once.
 
-R2T's projection program is max sum_p v_p with v_p <= min(1, sum_{t -> p} x_t), 0 <= x_t <= 1 and
-sum_{t: u in U(t)} x_t <= tau. Some optimum has sum_{t -> p} x_t <= 1 for every value p (lower the x of a value that
-has more), and then v_p is that sum. So it is
+R2T's projection program is max sum_p v_p with v_p <= min(1, sum_{t -> p} x_t), 0 <= x_t <= 1 and sum_{t: u in U(t)}
+x_t <= tau. Some optimum has sum_{t -> p} x_t <= 1 for every value p (lower the x of a value that has more), and then
+v_p is that sum. So it is
 
     max sum_t x_t  s.t.  sum_{t: u in U(t)} x_t <= tau for every u, sum_{t -> p} x_t <= 1 for every p, 0 <= x_t <= 1:
 
 the program of program.py, in which a value is owned like a unit and has the cap 1 at every threshold. The programs of
-all groups are one block; what bounds them costs a pass each.
+all groups are one block, with bounds that cost a pass each.
 """
 
 from __future__ import annotations
@@ -65,9 +65,7 @@ class Segments(Private):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GroupInstance(Private):
-    """The tuples of positive weight; a unit that occurs in two groups is two members.
-
-    So the groups share nothing, and one pass over arrays serves them all.
+    """The tuples of positive weight; a unit that occurs in two groups is two members, so that groups share nothing.
 
     Attributes:
       weights: (m,) int64 > 0, sorted by group.
@@ -151,9 +149,9 @@ class DistinctInstance(Private):
     """One count of distinct values as a block of independent programs, one per group.
 
     Attributes:
-      graph: distinct (owners, value) pairs, each of weight 1; the last member of a tuple is its value, the
-        others are its owners, at least one.
-      ladder: the thresholds.
+      graph: distinct (owners, value) pairs, each of weight 1; the last member of a tuple is its value, the others are
+        its owners, at least one.
+      thresholds: the candidate thresholds.
     """
 
     graph: GroupInstance
@@ -171,7 +169,7 @@ class DistinctInstance(Private):
 
     @property
     def single_owner(self) -> bool:
-        """Whether every tuple has one owner, so that every program is a transportation problem."""
+        """Does every tuple have one owner, so that every program is a transportation problem?"""
         return bool(np.all(self.graph.incidence.owners == 2))
 
     def program(self, group: int, tau: int) -> PreparedProgram:
@@ -224,7 +222,7 @@ def _is_value(incidence: Incidence) -> Bools:
 
 _FILLS = 2
 _PASSES = 12
-"""Thresholds below the largest load that get a pass over all owners; lower ones live on what follows from these."""
+"""Thresholds below the largest contribution that get a pass over all owners; lower ones follow from these."""
 
 Bounds = tuple[Ints, Ints]
 
@@ -232,10 +230,10 @@ Bounds = tuple[Ints, Ints]
 def distinct_bounds(instance: DistinctInstance) -> StartingBounds:
     """Bounds of fbar for every group and threshold, equal where a closed form applies.
 
-    Where no value is reached more often than 1 / tau times, values do not bind and fbar is linear; from the
-    largest number of tuples of a unit up nobody is cut and every value counts. In between: what is left
-    beside the overloaded values, or beside the overloaded units; dual points that are equal on all
-    of both; and a primal point, which starts from one tuple per value or, below 1, from all in proportion.
+    If no value is reached more often than 1 / tau times, values do not bind and fbar is linear. From the largest
+    number of tuples of a unit up, no unit is clipped and every value counts. In between: what is left beside the
+    overloaded values, or beside the overloaded units; dual points that are equal on all of both; and a primal point
+    that starts from one tuple per value or, below 1, from all in proportion.
     Cost: about ten passes over the owners for each of at most twelve thresholds.
     """
     graph, thresholds = instance.graph, instance.thresholds
@@ -289,7 +287,7 @@ def _beside(instance: DistinctInstance, weight: int, caps: Ints, paid: Bools, pa
 def _flat_dual(instance: DistinctInstance, weight: int, caps: Ints, heavy: Bools, hits: Ints, share: int) -> Ints:
     """Weak duality at y = 1/share on the overloaded members.
 
-    With share = 1 it is attained when no tuple has two of them: each fills its cap, all other tuples count.
+    With share = 1 it is attained if no tuple has two of them: each fills its cap, all other tuples count.
     """
     slack = -(-weight // share) * np.maximum(share - hits, 0)
     paid = np.where(heavy, -(-caps // share), 0)
@@ -297,7 +295,7 @@ def _flat_dual(instance: DistinctInstance, weight: int, caps: Ints, heavy: Bools
 
 
 def _filled(instance: DistinctInstance, caps: Ints, wanted: Ints, x: Ints) -> Ints:
-    """A feasible point above x: capacity shared in proportion to what is wanted, and the rest of it again."""
+    """A feasible point above x: capacity shared in proportion to demand, and the rest of it again."""
     for _ in range(_FILLS):
         spare = caps - instance.graph.incidence.unit_sums(x)
         x = x + fair_share(instance.graph.incidence, wanted - x, spare)
@@ -317,7 +315,7 @@ def _spending_unit(instance: DistinctInstance) -> Ints:
 
 
 def _picked(instance: DistinctInstance) -> Bools:
-    """(m,) one tuple per value: that whose busiest owner has the least to do, the first of equals."""
+    """(m,) one tuple per value: that whose busiest owner has the fewest tuples, the first of equals."""
     incidence = instance.graph.incidence
     busy = np.where(instance.is_value, 0, incidence.degrees)[incidence.units]
     busiest = np.maximum.reduceat(busy, incidence.indptr[:-1]) if incidence.n_rows else busy

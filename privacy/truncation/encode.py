@@ -1,7 +1,7 @@
-"""Join tuples checked, with their privacy units numbered, laid out by group, and equal provenance sets merged.
+"""Check join tuples, number their privacy units, lay them out by group, and merge equal provenance sets.
 
-`encode` lays tuples side by side by group, which is all that scalar programs need; `compact` merges those of the same
-people. What a backend must never return is refused.
+`encode` lays tuples side by side by group, as scalar programs need them; `compact` merges those of the same people.
+Both refuse what a backend must never return.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def check_join(tuples: JoinTuples) -> None:
 
 @kernel
 def _within(values: Ints, low: int, high: int) -> bool:
-    """Whether every value lies in [low, high]; without a way out of the loop, which is faster."""
+    """Does every value lie in [low, high]? No early exit, which is faster."""
     outside = False
     for i in range(len(values)):
         outside |= (values[i] < low) | (values[i] > high)
@@ -47,16 +47,16 @@ _LIMIT = np.iinfo(np.int32).max
 def encode(tuples: JoinTuples) -> CodedJoinTuples:
     """Number the privacy units, and drop tuples without an owner or outside the public groups.
 
-    The owners of a tuple are the union over its positions. Nothing is merged or sorted: merging tuples of the same
-    owners does not change fbar (docs/mathematics.md, section 3.3), and is done to the few that a solver sees.
+    The owners of a tuple are the union over its positions. Nothing is merged or sorted. Merging tuples of the same
+    owners does not change fbar (docs/mathematics.md, section 3.3), and happens for the few tuples that a solver sees.
 
     Args:
       tuples: m join tuples, k releases.
-    Returns: at most m tuples. Weights are the given array, not a copy, when nothing is dropped or moved.
+    Returns: at most m tuples. Weights are the given array, not a copy, if nothing is dropped or moved.
     Raises: InvalidParameter for lengths that differ, groups or weights out of range, keys that cannot be compared,
       more tuples or members than an int32 can number.
-    Cost: linear: a few passes. Memory: 4 bytes per tuple and owner, twice that and a copy of the weights when
-      tuples are dropped or have to be moved together by group.
+    Cost: linear: a few passes. Memory: 4 bytes per tuple and owner; twice that and a copy of the weights if tuples
+      are dropped or moved.
     """
     check_join(tuples)
     m = len(tuples.group)
@@ -105,7 +105,7 @@ def _is_tidy(codes: Int32s) -> bool:
 def _tidy(codes: Int32s) -> tuple[int, int]:
     """Move the distinct owners of every tuple to the front, in place.
 
-    Returns: how many a tuple that has any has at least and at most; (1, 1) without such tuples.
+    Returns: the least and the most owners of a tuple with any; (1, 1) without such tuples.
     """
     positions, m = codes.shape
     fewest, most = positions + 1, 1
@@ -196,14 +196,14 @@ def _number_members(row_start: Ints, codes: Int32s, n_codes: int) -> tuple[Ints,
 def compact(tuples: JoinTuples) -> CompactJoinTuples:
     """Code the privacy units and merge tuples that have the same group and the same set of owners.
 
-    The owners of a tuple are the union over its positions. Tuples without an owner or outside the public
-    groups are dropped. Equal tables give equal arrays, whatever the order of their rows: sorted by group,
-    then by provenance set.
+    The owners of a tuple are the union over its positions. Tuples without an owner or outside the public groups are
+    dropped. Equal tables give equal arrays, whatever the order of their rows: sorted by group, then by provenance
+    set.
 
     Args:
       tuples: m join tuples, k releases.
-    Returns: at most m tuples, weights summed and saturating at MAX_UNITS. Merging keeps fbar
-      (docs/mathematics.md, section 3.3); saturation keeps it too, because no tuple may count above tau <= MAX_UNITS.
+    Returns: at most m tuples, weights summed and saturating at MAX_UNITS. Both keep fbar (docs/mathematics.md,
+      section 3.3), as no tuple may count above tau <= MAX_UNITS.
     Raises: InvalidParameter for lengths that differ, groups or weights out of range, keys that cannot be compared.
     Cost: linear: a few passes to code the owners, one per byte of a provenance set to sort them, one to merge.
       Memory: at most 60 bytes per tuple and owner beside the input, of integers.
@@ -219,7 +219,7 @@ def compact(tuples: JoinTuples) -> CompactJoinTuples:
 
 
 def _merged(keys: Ints, rows: NDArray[np.integer], tuples: JoinTuples, form: KeyFormat) -> CompactJoinTuples:
-    """The CSR form of sorted keys. Arrays are made as long as they can be, and what is not written stays unused."""
+    """The CSR form of sorted keys. Arrays have their largest possible length; the rest stays unused."""
     m = keys.shape[1]
     group, indptr, units = np.zeros(m, np.int64), np.empty(m + 1, np.int64), np.empty(m * form.positions, np.int32)
     weights = np.empty((len(tuples.weights), m), np.int64)
@@ -247,9 +247,9 @@ def _merge(
     units: Int32s,
     totals: Ints,
 ) -> tuple[int, int]:
-    """Write group, owners and total weights of every run of equal keys; returns the numbers of runs and of owners.
+    """Write group, owners and total weights of every run of equal keys. Returns the numbers of runs and of owners.
 
-    Totals saturate: total + weight <= 2 MAX_UNITS would wrap, so the total is cut to MAX_UNITS - weight before.
+    Totals saturate: total + weight <= 2 MAX_UNITS would wrap, so the total is clipped to MAX_UNITS - weight before.
     """
     run, end = -1, 0
     words, releases, mask = len(keys), len(weights), (1 << bits) - 1
@@ -283,7 +283,7 @@ def _merge(
 
 @kernel
 def _renumber(units: Int32s, code: Int32s) -> int:
-    """Replace units by their ranks among those that occur, in place; returns how many those are."""
+    """Replace units by their ranks among those that occur, in place. Returns how many occur."""
     for unit in units:
         code[unit] = 1
     total = 0

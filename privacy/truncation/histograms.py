@@ -1,6 +1,6 @@
 """Truncated sums and scaled vectors of tuples with one owner, from histograms that a database counts.
 
-How many units have how much, or what the units of each length have in every group, takes the place of the tuples.
+The number of units by contribution, or the sums of the units of each norm in every group, replaces the tuples.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from privacy.units import MAX_UNITS, WEIGHT_BITS, Ints, saturating_sums
 
 
 def histogram_thresholds(threshold_sets: Iterable[Thresholds], bound: int | None = None) -> tuple[int, ...]:
-    """The thresholds, in units, at which a histogram of loads has to know truncated sums: those of all ladders.
+    """All thresholds, in units, at which a histogram has to know truncated sums.
 
     Args:
-      ladders: that thresholds are chosen from, or that have the one threshold of a release.
-      bound: Delta, in normalised weight, at which sums are released, too; one above 2^32 is left out.
+      threshold_sets: candidate thresholds, or the one threshold of a release.
+      bound: Delta, in normalised weight, at which sums are released too; one above 2^32 is left out.
     """
     most = int(Thresholds().units[-1])
     bounds = () if bound is None else (min(bound << WEIGHT_BITS, most),)
@@ -31,13 +31,14 @@ def histogram_thresholds(threshold_sets: Iterable[Thresholds], bound: int | None
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ContributionHistogram(Private):
-    """How many units have how much in each group: m rows, each of a sum, a group and an interval of loads. Private.
+    """The number of units by contribution in each group: m rows, each of a sum, a group and an interval. Private.
 
     Attributes:
       sums: (m,) int64, which of the k sums a row is of.
       group: (m,) int64 index into the public list of groups, in [0, n_groups); -1: outside the domain.
-      interval: (m,) int64, the place of the least threshold that is no less than the loads; their number above all.
-      units: (m,) int64, how many privacy units have such a load, > 0.
+      interval: (m,) int64, the place of the least threshold that the contributions do not exceed; past the last above
+        all.
+      units: (m,) int64, how many privacy units have such a contribution, > 0.
       totals: (m,) int64 units of weight, what they have together, in [0, MAX_UNITS], saturating.
       n_groups: number of public groups, 1 without GROUP BY.
       n_sums: k.
@@ -73,7 +74,7 @@ class ContributionsOfSum(Private):
     """One of the sums of a histogram (`TruncatedSum`).
 
     Attributes:
-      histogram: the loads.
+      histogram: the contributions.
       row: which of the sums.
     """
 
@@ -90,14 +91,14 @@ class ContributionsOfSum(Private):
         return self.histogram.n_groups
 
     def at(self, thresholds: Thresholds) -> TabulatedAnswer:
-        """fbar(tau) = sum_u min(tau, load_u) for every group and threshold, exact: to the bit what the loads give.
+        """fbar(tau) = sum_u min(tau, contribution_u) for every group and threshold, exact.
 
-        What lies in an interval up to tau counts as it is, and tau for every unit above it.
+        An interval up to tau counts with its total, and each unit above with tau.
 
         Args:
-          ladder: L thresholds, all of them the histogram's.
+          thresholds: L of them, all known to the histogram.
         Returns: (G, L) int64 units, saturating at MAX_UNITS. Sensitivity tau per cell.
-        Raises: InvalidParameter for a threshold that cuts an interval in two.
+        Raises: InvalidParameter for a threshold that the histogram does not know.
         Cost: O(G (B + L)).
         Source: docs/mathematics.md, section 3.7.
         """
@@ -170,20 +171,19 @@ class NormHistogram(Private):
 class VectorsOfSum(Private):
     """C(x) = x min(1, tau / |x|) of what every unit has in all groups, for one of the sums of a histogram.
 
-    A unit of length |x| <= tau is kept whole. Any other is kept as tau r_f / 2^30 in group f, r_f its shares there,
-    whole numbers. Shares of the sum add up to 2^30 at most, squares of shares of the Euclidean length to 2^60. So
-    |C(x)| <= tau in that norm, exactly, and C(x) is a function of the unit's own rows.
+    A unit of norm |x| <= tau is kept whole. Any other is kept as tau r_f / 2^30 in group f, r_f its whole-numbered
+    shares there. L1 shares add up to at most 2^30, squares of L2 shares to at most 2^60. So |C(x)| <= tau in that
+    norm, exactly, and C(x) depends on the unit's own rows.
 
-    Sensitivity: added up over units, the sums are whole numbers of 2^-30 units of weight until they are rounded down
-    to whole steps, once in each group. When a unit comes or goes, the sums move by its C(x), of length tau. Rounded,
-    they move by less than one step more in each of the n groups that it is in; so by less than tau and n steps in
-    the sum over the groups, and in Euclidean length. What saturates moves by no more than what does not.
+    Sensitivity: the sums over units are whole numbers of 2^-30 units of weight until they are rounded down to whole
+      steps, once in each group. When a unit comes or goes, the sums move by its C(x), of norm tau. Rounding adds less
+      than one step in each of its n groups, so less than n steps in either norm. Saturation moves nothing further.
 
-    Lengths: the number of units that are longer than a threshold moves by 1.
+    The number of units with a norm above a threshold moves by 1.
     Source: docs/mathematics.md, section 4.2.
 
     Attributes:
-      histogram: the lengths and what units of each have.
+      histogram: the norms, and the sums of the units of each.
       row: which of the sums.
     """
 
@@ -199,9 +199,9 @@ class VectorsOfSum(Private):
         return self.histogram.n_groups
 
     def kept(self, thresholds: Thresholds) -> TabulatedAnswer:
-        """(1, L) sum_u min(tau, |x_u|), and how many units are longer than each threshold.
+        """(1, L) sum_u min(tau, |x_u|), and how many units exceed each threshold.
 
-        Raises: InvalidParameter for a threshold that cuts an interval in two.
+        Raises: InvalidParameter for a threshold that the histogram does not know.
         """
         return ContributionsOfSum(self.histogram.lengths, self.row).at(thresholds)
 
@@ -211,8 +211,8 @@ class VectorsOfSum(Private):
         Args:
           tau_units: a threshold of the histogram, in units.
           step: in units of 2^-FINER_BITS.
-        Raises: InvalidParameter for another threshold: units between it and the next would count whole.
-        Cost: O(m), and one product of integers of any length per group.
+        Raises: InvalidParameter for another threshold, as units above it would count whole.
+        Cost: O(m), and one product of long integers per group.
         """
         own = self.histogram
         if tau_units not in own.lengths.thresholds:

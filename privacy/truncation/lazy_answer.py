@@ -1,7 +1,7 @@
 """The truncated answer of tuples with several owners: certified bounds at once, programs solved on demand.
 
-Two bounds of a program from one pass each are nearly always enough to see that a threshold does not matter. A solved
-one bounds the others: fbar is concave and non-decreasing in tau, and fbar(0) = 0.
+Two bounds from one pass each usually show that a threshold does not matter. A solved threshold bounds the others, as
+fbar is concave and non-decreasing in tau, and fbar(0) = 0.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ _EXACT_BITS = 50
 """Values are shortened to this many bits, so that every difference of two is exact in a float."""
 
 _PAD = 8.0
-"""Shortened units: a line through exact points is computed with a relative error below 2^-50, so within one unit.
-A difference of two thresholds that is rounded is one of its five roundings."""
+"""Shortened units. A line through exact points has a relative error below 2^-50 from five roundings, so less than a
+unit."""
 
 
 def tighten(lower: Ints, upper: Ints, taus: Ints) -> None:
     """Tighten the bounds of one group in place by chords.
 
-    Between two thresholds fbar lies above the chord of the lower bounds; beyond two thresholds it lies
-    below the line through an outer lower and an inner upper bound.
+    Between two thresholds fbar lies above the chord of the lower bounds. Beyond two thresholds it lies below the line
+    through an outer lower and an inner upper bound.
 
     Args:
       lower, upper: (L,) bounds of min(fbar, MAX_UNITS), which is concave too.
@@ -58,7 +58,7 @@ def _units(values: Floats, shift: int) -> Ints:
 
 @kernel
 def _chords(tau: Floats, low: Floats) -> Floats:
-    """The highest chord of lower bounds over each threshold; to the right of the last, a horizontal line."""
+    """The highest chord of lower bounds over each threshold; a horizontal line to the right of the last."""
     best = low.copy()
     for i in range(1, len(tau)):
         best[i] = max(best[i], best[i - 1])
@@ -89,13 +89,12 @@ def _rays(tau: Floats, low: Floats, high: Floats) -> Floats:
 
 
 def core_bounds(program: PreparedProgram) -> Certificate:
-    """A greedy point below, even shares above.
+    """A greedy point below, even shares above, in whole units that saturate at MAX_UNITS.
 
-    Below: every tuple takes what its owners' caps still allow, the least contested first: tuples are filed from the
-    most contested down, so the last comes first. Feasible, and maximal.
-    Above: split x_t evenly among the owners of t. A unit gets at most its even shares of the weights, and at most its
-    cap divided by the fewest owners of one of its tuples.
-    Returns: whole units, saturating at MAX_UNITS.
+    Below: every tuple takes what its owners' caps still allow, the least contested first. The point is feasible and
+    maximal. Above: x_t is split evenly among the owners of t. A unit gets at most its even shares of the weights, and
+    at most its cap divided by the fewest owners of one of its tuples.
+
     Cost: two passes over the owners, in integers.
     """
     tables = program.incidence.indptr, program.incidence.units, program.weights, program.caps
@@ -104,7 +103,7 @@ def core_bounds(program: PreparedProgram) -> Certificate:
 
 @kernel
 def _greedy(indptr: Ints, units: Ints, weights: Ints, caps: Ints) -> int:
-    """The worth of the greedy point."""
+    """The value of the greedy point."""
     left = caps.copy()
     total = 0
     for t in range(len(weights) - 1, -1, -1):
@@ -119,7 +118,7 @@ def _greedy(indptr: Ints, units: Ints, weights: Ints, caps: Ints) -> int:
 
 @kernel
 def _even_shares(indptr: Ints, units: Ints, weights: Ints, caps: Ints) -> int:
-    """Every sum is cut before an addition could wrap."""
+    """The even shares; every sum is clipped before an addition could wrap."""
     shares = np.zeros(len(caps), np.int64)
     fewest = np.full(len(caps), 1 << 31, np.int64)
     for t in range(len(weights)):
@@ -141,7 +140,7 @@ Optimiser = Callable[[PreparedProgram, int], Certificate]
 
 
 Quick = Callable[[int, int], int | None]
-"""floor(fbar) of a group at the threshold of an index, or None where it is not quickly found."""
+"""floor(fbar) of a group at a level, or None if there is no quick way."""
 
 
 def no_quick_way(group: int, index: int) -> int | None:
@@ -152,14 +151,13 @@ def no_quick_way(group: int, index: int) -> int | None:
 class LazyAnswer(Private):
     """A TruncatedAnswer: v in [fbar - gap * tau, fbar], each cell a function of (data, group, tau) alone.
 
-    The value of a cell comes from the first of: its cheap bounds when they are close enough; the bounds of its core,
-    likewise; its certified program. Where fbar is known to be linear in tau all of these are those of its
-    anchor, the largest such threshold, scaled down. Answers to earlier
-    questions tighten `bounds` and never enter a value. Programs are certified to half the gap; the other
-    half pays for rounding down after scaling. With gap 0 the optimiser must be exact, and so must the scaling.
+    A cell's value comes from its cheap bounds if they are close enough, else from the bounds of its core, else from
+    its certified program. Where fbar is linear in tau, all of these are those of its anchor, the largest such
+    threshold, scaled down. Earlier questions tighten `bounds` and never enter a value. Programs are certified to half
+    the gap; the other half pays for rounding down after scaling. With gap 0 the optimiser must be exact, and so must
+    the scaling.
 
-    Not safe for use from several threads.
-
+    Not thread-safe.
     Source: R2T and DP-S4S, program (1); docs/mathematics.md, section 3.1.
     """
 
@@ -177,8 +175,8 @@ class LazyAnswer(Private):
         Args:
           start: bounds of every cell of the instance.
           gap: eta in [0, 1), a public constant; 0, or gap * tau is at least two units at every threshold.
-          optimiser: solves one program; replaced in tests.
-          quick: exact values of small groups, for an exact optimiser only: hardly more work than a look.
+          optimiser: solves one program.
+          quick: exact values of small groups, for an exact optimiser only.
         Raises: InvalidParameter for a gap out of range.
         """
         if not 0.0 <= gap < 1.0 or (gap and int(gap * int(thresholds.units[0])) < 2):
@@ -213,7 +211,7 @@ class LazyAnswer(Private):
 
     @property
     def gap(self) -> float:
-        """eta, as it was asked for; the gap achieved stays private."""
+        """eta; the gap that a solver reached stays private."""
         return self._gap
 
     def bounds(self) -> tuple[Ints, Ints]:
@@ -223,11 +221,11 @@ class LazyAnswer(Private):
         return low, high
 
     def sharpen(self, group: int, index: int) -> None:
-        """Learn something about a cell: the bounds of its core, then its value to within tau, then its value.
+        """Learn about a cell: first the bounds of its core, then its value to within tau, then its value.
 
-        The first call looks at the cells above it as well, whose cores are smaller: choosing a threshold needs to
-        know its rivals, and a look costs far less than a program. The noise of a choice is a multiple of tau, so
-        that a rough value nearly always decides, for a tenth of the work of the value itself.
+        The first call also looks at the cells above it, whose cores are smaller, since a choice needs to know the
+        rivals. A look costs far less than a program. The noise of a choice is a multiple of tau, so a rough value
+        nearly always decides, for a tenth of the work.
         Raises: SolverFailed as `solve`.
         Cost: linear in the cores at first; at the third call that of `solve`.
         """
@@ -245,10 +243,10 @@ class LazyAnswer(Private):
             self.solve(group, index)
 
     def solve(self, group: int, index: int) -> int:
-        """v(group, ladder.units[index]) in units.
+        """v(group, thresholds.units[index]) in units.
 
-        Raises: SolverFailed when no route certifies half the gap.
-        Cost: nothing when known; otherwise linear in the core, and a program unless its bounds are close enough.
+        Raises: SolverFailed if no route certifies half the gap.
+        Cost: nothing if known; else linear in the core, and a program unless its bounds are close enough.
         """
         anchor = self._anchor(group, index)
         if not self._known[group, index] and not self._quickly(group, index):
@@ -260,7 +258,9 @@ class LazyAnswer(Private):
         return int(self._low[group, index])
 
     def _quickly(self, group: int, index: int) -> bool:
-        """Enter the value of a cell of a small group; what it says about other cells would cost more than they do."""
+        """Enter the value of a cell of a small group. It does not tighten other cells, as that would cost more than
+        they do.
+        """
         value = self._quick(group, index)
         if value is None:
             return False
@@ -277,7 +277,7 @@ class LazyAnswer(Private):
         return int(self._slack[anchor]) // 2
 
     def _look(self, group: int, anchor: int) -> Reduced:
-        """Take a cell's core out, keep it for the program, and bound the cell by it once."""
+        """Build a cell's core, keep it for the program, and bound the cell by it once."""
         if self._latest is None or self._latest[0] != (group, anchor):
             self._latest = (group, anchor), self._instance.reduced(group, anchor)
         reduced = self._latest[1]
@@ -286,7 +286,7 @@ class LazyAnswer(Private):
         return reduced
 
     def _approach(self, group: int, anchor: int) -> None:
-        """Prove the value of a cell to within tau; should that be close enough, `solve` would find the same proof."""
+        """Prove the value of a cell to within tau. If that is close enough, `solve` would find the same proof."""
         self._rough[group, anchor] = True
         reduced = self._look(group, anchor)
         assert reduced.core is not None  # a core that is empty settles its cell at the first look
@@ -307,7 +307,7 @@ class LazyAnswer(Private):
             self._learn(group, anchor, proof)
 
     def _settle_close_bounds(self) -> None:
-        """Cells whose cheap bounds lie within half the gap need no program: v is the lower bound."""
+        """Settle cells whose cheap bounds lie within half the gap: v is the lower bound."""
         columns = np.arange(len(self._thresholds))
         anchors = np.maximum(columns, self._linear[:, None])
         low = np.take_along_axis(self._fbar_low, anchors, axis=1)
@@ -329,7 +329,7 @@ class LazyAnswer(Private):
         self._learn(group, anchor, proof)
 
     def _learn(self, group: int, anchor: int, proof: Certificate) -> None:
-        """Enter the bounds of a cell, of the linear cells below it, and what they say about their neighbours."""
+        """Enter the bounds of a cell and of the linear cells below it, and tighten their neighbours."""
         low, high = self._fbar_low[group], self._fbar_high[group]
         for column in self._linear_cells(group, anchor):
             low[column] = max(low[column], min(proof.floor(anchor - column), MAX_UNITS))

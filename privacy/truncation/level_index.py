@@ -1,7 +1,7 @@
-"""Every tuple indexed once by the threshold up to which it is cut.
+"""Every tuple indexed once by the level up to which it is clipped.
 
-Loads, levels and files are made once. A threshold then touches only the tuples that it cuts twice, copied out in the
-order in which thresholds stop doing so.
+Contributions, levels and files are made once. A threshold then touches only the tuples with two binding owners,
+copied in the order in which thresholds stop clipping them twice.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ LOW_MASK = (1 << LOW_BITS) - 1
 
 
 NO_PLACE = np.int32(2**31 - 1)
-"""The place of a member that no threshold cuts, and of no member at all."""
+"""The place of a member that no threshold clips, and of no member at all."""
 
 
 @kernel
 def add_contributions(members: Int32s, weights: Ints, n_members: int) -> Ints:
     """(n,) the weight of each member's tuples, saturating at MAX_UNITS.
 
-    A sum is cut to MAX_UNITS - weight before the weight is added, so it never wraps.
+    A sum is clipped to MAX_UNITS - weight before the weight is added, so it never wraps.
     """
     contributions = np.zeros(n_members, np.int64)
     for position in range(len(members)):
@@ -47,8 +47,8 @@ def by_unit(member_start: Ints, units: Int32s, contributions: Ints) -> tuple[Int
     Args:
       member_start: (G + 1,) where each group's members begin.
       units: (n,) the unit of each member.
-      loads: (n,) its weight.
-    Returns: (n_units + 1,) where each unit's members begin; (n,) their groups; (n,) their loads.
+      contributions: (n,) its weight.
+    Returns: (n_units + 1,) where each unit's members begin; (n,) their groups; (n,) their weights.
     Cost: a counting sort. Units are numbered below n_units, the largest number plus one.
     """
     n_units = 0
@@ -70,7 +70,7 @@ def by_unit(member_start: Ints, units: Int32s, contributions: Ints) -> tuple[Int
 
 @kernel
 def fewest_owners(members: Int32s, n_members: int) -> Ints:
-    """(n,) the number of owners of that tuple of each member that has the fewest; 2^31 without tuples."""
+    """(n,) the fewest owners of a tuple of each member; 2^31 without tuples."""
     fewest = np.full(n_members, 1 << 31, np.int64)
     positions, m = members.shape
     for t in range(m):
@@ -111,12 +111,12 @@ def file_tuples(
 ) -> None:
     """Find the two highest levels among the owners of every tuple.
 
-    The top owner is the member with the smallest number among those of the highest level.
+    The top owner has the smallest number among the members of the highest level.
 
     Args:
       high, low: (n,) to be increased by the weight of the tuples whose top owner is u, in two parts.
-      second: (m,) to be set to the second-highest level, 0 without a second owner or without weight.
-      filed: (G, L + 1) to be increased by how many tuples have it.
+      second: (m,) set to the second-highest level, 0 without a second owner or without weight.
+      filed: (G, L + 1) increased by how many tuples have it.
     """
     for group in range(len(row_start) - 1):
         for t in range(row_start[group], row_start[group + 1]):
@@ -189,7 +189,7 @@ def write_file(
 
     Args:
       place: (n,) of each member among its group's, by falling level.
-      file_owners: (F, width) to be filled with the owners' places, ascending: the top owner first.
+      file_owners: (F, width) filled with the owners' places, ascending: the top owner first.
     """
     width = file_owners.shape[1]
     places = np.zeros(filed.shape[1], np.int64)
@@ -271,8 +271,8 @@ Slice = tuple[Int32s, Ints]
 class LevelIndex(Private):
     """Tuples by group and falling second-highest level: those of one group at one threshold are a prefix.
 
-    Mechanisms ask about high thresholds, which cut few tuples twice. So only the levels above the lowest threshold
-    asked for so far are copied, and all of them again when a lower one is asked for.
+    Mechanisms ask about high thresholds, at which few tuples have two binding owners. So only the levels above the
+    lowest threshold asked so far are copied; a lower one copies all of them again.
 
     Attributes:
       row_start: (G + 1,) where each group's tuples begin.
@@ -297,7 +297,7 @@ class LevelIndex(Private):
     def above(self, group: int, index: int) -> Slice:
         """The tuples of one group whose second-highest level exceeds `index`.
 
-        Returns: (size, positions) int32 places of their owners, ascending, NO_PLACE where there is none; and weights.
+        Returns: (size, positions) int32 places of their owners, ascending, NO_PLACE for none; and weights.
         Cost: nothing, or a byte of every tuple and a copy of those above, of all groups.
         """
         if index < self._floor:

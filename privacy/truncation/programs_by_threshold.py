@@ -1,8 +1,8 @@
 """The programs of all thresholds at once: capacities, what a threshold settles, and the core that is left.
 
-Each tuple of one release is read a few times for all thresholds together. At a threshold only the tuples that it cuts
-twice are left to a solver, with what the others leave of their owners' caps. How much more than tau the units of a
-relation may contribute is public.
+Each tuple of one release is read a few times for all thresholds together. At a threshold only the tuples with two
+binding owners are left to a solver, with what the others leave of their owners' caps. Units of a relation may
+contribute a public multiple of tau.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from privacy.truncation.programs.program import Incidence, PreparedProgram
 from privacy.units import MAX_UNITS, Bools, Int32s, Ints
 
 CAPACITY_BITS = 10
-"""A capacity is a whole number of 2^-10 of tau. Every threshold of a ladder that doubles is a whole number of 2^10
-units, so that capacities are exact and double with it: fbar stays concave along the ladder, and linear where it was.
-And 2^-10 of tau is a whole number of the steps that noise is added in."""
+"""A capacity is a whole number of 2^-10 of tau. Every threshold of a list that doubles is a whole number of 2^10
+units. So capacities are exact and double with it, and fbar stays concave, and linear where it was. 2^-10 of tau is
+also a whole number of the steps of noise."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Capacities:
     """What the units of each relation may contribute at threshold tau, in multiples of tau.
 
     Attributes:
-      factors: per relation, 2^10 times its capacity / tau, at least 2^10; tau itself for one that is not named.
+      factors: per relation, 2^10 times its capacity / tau, at least 2^10; other relations have tau itself.
     """
 
     factors: tuple[tuple[str, int], ...] = ()
@@ -59,7 +59,7 @@ class Capacities:
 
 
 ALIKE = Capacities()
-"""Everybody has tau."""
+"""All units have tau."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,8 +68,8 @@ class MemberCapacities(Private):
 
     Attributes:
       kind: (n,) int8 row of `table` of each member.
-      table: (K, L) int64 units, each row a capacity at every threshold, saturating at MAX_UNITS; rows rise.
-        Saturation changes no value: who may contribute MAX_UNITS makes an answer that saturates, too.
+      table: (K, L) int64 units, each row a capacity at every threshold, saturating at MAX_UNITS; rows rise. A unit
+        that may contribute MAX_UNITS saturates the answer too, so saturation changes no value.
     """
 
     kind: NDArray[np.int8]
@@ -80,16 +80,16 @@ class MemberCapacities(Private):
         return np.ascontiguousarray(self.table[:, index][self.kind[members]])
 
     def by_kind(self) -> list[tuple[Bools | None, Ints]]:
-        """Per kind, which members are of it, None for all of them, and its capacities."""
+        """Per kind, its members, None for all of them, and its capacities."""
         if len(self.table) == 1:
             return [(None, self.table[0])]
         return [(self.kind == kind, self.table[kind]) for kind in range(len(self.table))]
 
 
 def member_capacities(tuples: CodedJoinTuples, thresholds: Thresholds, capacities: Capacities) -> MemberCapacities:
-    """Look the capacity of every member up by the relation of its unit.
+    """Look up the capacity of every member by the relation of its unit.
 
-    Raises: InvalidParameter for capacities that differ on a ladder that does not double.
+    Raises: InvalidParameter for capacities that differ at thresholds that do not double.
     Cost: linear in the members.
     """
     factors = capacities.distinct
@@ -111,7 +111,7 @@ class Reduced(Private):
 
     Attributes:
       settled: units, exact up to MAX_UNITS; a larger optimum has at least MAX_UNITS here or in the core.
-      core: what only a solver can decide; None when nothing is left.
+      core: what only a solver can decide; None if nothing is left.
     """
 
     settled: int
@@ -119,14 +119,14 @@ class Reduced(Private):
 
 
 def canonical_core(owners: Int32s, weights: Ints, caps: Ints) -> PreparedProgram | None:
-    """The tuples that can still count, with their binding owners only; those of the same owners as one.
+    """The tuples that can still count, with their binding owners only, merged by owners.
 
     Args:
       owners: (m, width) places of the owners, ascending; those below len(caps) bind.
       weights: (m,).
       caps: (binding,) what is left of each cap; overwritten.
-    Returns: tuples sorted by their owners, so that the program is a function of the set of tuples; None when no
-      tuple can count.
+    Returns: tuples sorted by their owners, so that the program depends on the set of tuples only; None if no tuple
+      can count.
     Cost: one pass per byte of the binding owners of a tuple.
     """
     form = KeyFormat(1, len(caps), owners.shape[1])
@@ -144,7 +144,7 @@ def canonical_core(owners: Int32s, weights: Ints, caps: Ints) -> PreparedProgram
 
 @kernel
 def fill_alone(owners: Int32s, weights: Ints, high: Ints, low: Ints, limits: Ints) -> tuple[Ints, int]:
-    """Let every binding member be filled by the tuples that only it cuts.
+    """Fill every binding member by the tuples that have no other binding owner.
 
     Args:
       owners: (m, width) places of the owners of the tuples with two binding owners or more, ascending; those below
@@ -173,10 +173,9 @@ def fill_alone(owners: Int32s, weights: Ints, high: Ints, low: Ints, limits: Int
 
 @kernel
 def _pack(owners: Int32s, weights: Ints, caps: Ints, ends: Ints, bits: int, keys: Ints, worth: Ints) -> int:
-    """Write the keys of the tuples that can still count, of their binding owners only, and what they count at most.
+    """Write the keys of the tuples that can still count, of their binding owners only, and the smallest cap of these.
 
-    That is the smallest cap that its binding owners have left.
-    Returns: how many those are.
+    Returns: how many such tuples there are.
     """
     size = 0
     for t in range(len(weights)):
@@ -206,7 +205,7 @@ def _merge(
     indptr: Ints,
     units: Ints,
 ) -> tuple[int, int]:
-    """Write owners and weights of every run of equal keys; returns the numbers of runs and of owners.
+    """Write owners and weights of every run of equal keys. Returns the numbers of runs and of owners.
 
     A run counts at most the smallest cap of its owners, as each of its tuples does, so no sum wraps.
     """
@@ -237,7 +236,7 @@ def _merge(
 
 @kernel
 def _renumber(units: Ints, caps: Ints) -> int:
-    """Number the units that occur, in their order, in place, and move their caps along; returns how many."""
+    """Renumber the units that occur, in order and in place, with their caps. Returns how many occur."""
     code = np.full(len(caps), -1, np.int64)
     for u in units:
         code[u] = 0
@@ -254,30 +253,29 @@ def _renumber(units: Ints, caps: Ints) -> int:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ProgramsByThreshold(Private):
-    """A block of independent programs, one per group; a unit that occurs in two groups is two members.
+    """Independent programs, one per group; a unit in two groups is two members.
 
-    The level of a member is the number of thresholds at which its capacity, tau or more, is below its load, so it
-    binds at threshold j exactly when its level exceeds j. A tuple without a binding owner counts in full there: its
-    weight is at most a load that is at most a capacity, and its owners' constraints hold whatever the others do. A
-    tuple with one binding owner u, its top owner, competes only for u's capacity c_u. Some optimum gives those tuples
-    min(c_u, their weight): if they have less, raise them and lower other tuples of u by as much, which loses nothing
-    and loads no one else. So
+    A member's level is the number of thresholds at which its capacity, tau or more, is below its contribution. So it
+    binds at threshold j exactly if its level exceeds j. A tuple without a binding owner counts in full: its weight is
+    at most a contribution within a capacity, and its owners' constraints hold anyway. A tuple with one binding owner
+    u, its top owner, competes only for u's capacity c_u. Some optimum gives those tuples min(c_u, their weight): if
+    they have less, raise them and lower other tuples of u by as much. So
 
         fbar(tau) = sum of the weights without a binding owner
-                    + sum over binding u of min(c_u, weight that only u cuts)
+                    + sum over binding u of min(c_u, weight with u as the only binding owner)
                     + the optimum over the tuples with two binding owners and more, with the caps that are left.
 
-    Those tuples are the ones whose second-highest level exceeds j. They are filed by that level, so that they are a
-    prefix of their group's file (`LevelIndex`). What only u cuts is the weight T_u of the tuples whose top owner is u
-    less the part of it in the prefix, in exact integers.
-    A load that saturates belongs to a unit that alone allows MAX_UNITS, so the answer saturates as well.
+    Those last tuples are the ones whose second-highest level exceeds j. They are filed by that level, so that they
+    are a prefix of their group's file (`LevelIndex`). The weight with u alone is the weight T_u of the tuples whose
+    top owner is u less the part of it in the prefix, in exact integers. A contribution that saturates belongs to a
+    unit that alone allows MAX_UNITS, so the answer saturates as well.
 
     Attributes:
       weights: (m,) one row of the tuples'.
       row_start, member_start: (G + 1,) where each group's tuples and members begin.
       members: (positions, m) int32 owners, as CodedJoinTuples.
       capacities: of the members at every threshold.
-      loads: (n,) saturating.
+      contributions: (n,) saturating.
       level: (n,) int8.
       high, low: (n,) T_u = high * 2^31 + low.
       order: the members of positive level, by group and falling level.
@@ -310,7 +308,7 @@ class ProgramsByThreshold(Private):
         return len(self.row_start) - 1
 
     def reduced(self, group: int, index: int) -> Reduced:
-        """What threshold ladder.units[index] settles at once, and the tuples that it cuts twice.
+        """What threshold thresholds.units[index] settles at once, and the tuples with two binding owners.
 
         Cost: linear in those tuples and in the binding members.
         """
@@ -329,7 +327,7 @@ def programs_by_threshold(
 ) -> ProgramsByThreshold:
     """File the tuples of one release.
 
-    Cost: two passes over the owners; memory: a byte per tuple, and later what the file copies.
+    Cost: two passes over the owners. Memory: a byte per tuple, and later what the file copies.
     """
     weights = np.ascontiguousarray(tuples.weights[release])
     row_start, member_start, members = tuples.row_start, tuples.member_start, tuples.members
@@ -366,7 +364,7 @@ def programs_by_threshold(
 
 
 def _levels(contributions: Ints, capacities: MemberCapacities) -> NDArray[np.int8]:
-    """(n,) at how many thresholds each member's capacity is below its load."""
+    """(n,) at how many thresholds each member's capacity is below its contribution."""
     level = np.zeros(len(contributions), np.int8)
     for own, caps in capacities.by_kind():
         if own is None:
@@ -381,7 +379,7 @@ def _above(counts: Ints) -> Ints:
 
 
 def _places(order: Int32s, sizes: Ints, n: int) -> Int32s:
-    """(n,) where in its group's part of `order` a member stands; the largest int32 where it does not."""
+    """(n,) a member's place in its group's part of `order`; the largest int32 if it has none."""
     place = np.full(n, NO_PLACE, np.int32)
     starts = np.cumsum(sizes) - sizes
     place[order] = np.arange(len(order)) - np.repeat(starts, sizes)

@@ -1,7 +1,7 @@
-"""Bounds and values without a program, of many groups in one go.
+"""Bounds and values without a program, for many groups at once.
 
 Bounds for every group and threshold come from sums over levels. Many groups of few tuples are settled by filling
-their tuples one after the other; one small group of two owners per tuple by augmenting paths on the double cover.
+their tuples in order. One small group with two owners per tuple is settled by augmenting paths on the double cover.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from privacy.units import MAX_UNITS, Int32s, Ints, saturating_add
 def cheap_bounds(instance: ProgramsByThreshold) -> StartingBounds:
     """Bounds of fbar for every group and threshold, equal where nothing is left to solve.
 
-    Exact: thresholds from the largest load up (nothing is cut) and those at which no tuple has two binding
-    owners. Above: any split of the tuples among their owners gives fbar <= sum_u min(c_u, what u was given), c_u the
-    capacity of u; everything to the owner of the highest level, or even shares. Below: what has no binding owner, and
-    one unit filled up to tau, which nobody's capacity is below. Then the concavity of fbar through 0.
+    Exact: thresholds from the largest contribution up (nothing is clipped), and those at which no tuple has two
+    binding owners. Above: any split of the tuples among their owners gives fbar <= sum_u min(c_u, what u was given),
+    c_u the capacity of u. All goes to the owner of the highest level, or even shares. Below: what has no binding
+    owner, and one unit filled up to tau, which no capacity is below. Then the concavity of fbar through 0.
     Cost: one pass over the members for each split, and O(G L).
     """
     taus = instance.thresholds.units[None, :]
@@ -41,10 +41,10 @@ def cheap_bounds(instance: ProgramsByThreshold) -> StartingBounds:
 
 
 def linear_until(instance: ProgramsByThreshold, totals: Ints) -> Ints:
-    """(G,) index of the largest threshold at which no capacity exceeds any weight of the group, -1 if there is none.
+    """(G,) index of the largest threshold at which no capacity exceeds any weight of the group; -1 without one.
 
-    Up to there the bounds x <= w follow from the caps, so fbar(tau) is proportional to tau. Groups whose
-    total saturates are left out: a saturated value cannot be scaled down. So are empty ones.
+    Up to there the bounds x <= w follow from the caps, so fbar(tau) is proportional to tau. Groups whose total
+    saturates are left out, as a saturated value cannot be scaled down. So are empty ones.
     """
     largest = instance.capacities.table[-1]
     index = np.searchsorted(largest, lightest(instance.row_start, instance.weights), side="right") - 1
@@ -52,7 +52,7 @@ def linear_until(instance: ProgramsByThreshold, totals: Ints) -> Ints:
 
 
 def _even_shares(instance: ProgramsByThreshold) -> Ints:
-    """(G, L) sum_t x_t <= sum_u min(c_u, load_u) / (fewest owners of a tuple of u)."""
+    """(G, L) sum_t x_t <= sum_u min(c_u, contribution_u) / (fewest owners of a tuple of u)."""
     least, most = instance.owners
     if least == most:
         return _share(instance, instance.contributions, least)
@@ -64,7 +64,7 @@ def _even_shares(instance: ProgramsByThreshold) -> Ints:
 
 
 def _share(instance: ProgramsByThreshold, contributions: Ints, owners: int) -> Ints:
-    """(G, L) sum_u min(c_u, load_u) / owners, rounded up; saturated sums have no share."""
+    """(G, L) sum_u min(c_u, contribution_u) / owners, rounded up; saturated sums have no share."""
     capped = capped_by_kind(instance.member_start, contributions, instance.capacities)
     return np.where(capped == MAX_UNITS, MAX_UNITS, -(-capped // owners))
 
@@ -108,23 +108,23 @@ def lightest(start: Ints, weights: Ints) -> Ints:
 
 
 FEW = 64
-"""Tuples of a small group. A larger one is worth a program, and filling it would be a pass for each threshold."""
+"""Tuples of a small group. A larger one is worth a program, as filling it takes a pass for each threshold."""
 
 _LARGE = 1 << 54
-"""From weights or thresholds of this size on a sum of so many might wrap: left to the other solvers."""
+"""From weights or thresholds of this size on a sum of so many might wrap; the other solvers take them."""
 
 _TOO_LARGE = -1
 _UNPROVED = -2
 
 
 def small_optimum(instance: ProgramsByThreshold, group: int, index: int) -> int | None:
-    """floor(fbar) at threshold `index` of a group of at most FEW tuples with at most two owners; None for others.
+    """floor(fbar) at a level of a group of at most FEW tuples with at most two owners; None for others.
 
-    Splitting every member into a left and a right copy, and a tuple {a, b} into a -> b' and b -> a' (a lone {a}
-    into a -> sink and source -> a'), makes twice fbar a maximum flow with the members' capacities. It
-    is proved on the spot by the cut that the last search leaves.
+    Every member is split into a left and a right copy, and a tuple {a, b} into a -> b' and b -> a' (a lone {a} into a
+    -> sink and source -> a'). Twice fbar is then a maximum flow with the members' capacities, proved by the cut that
+    the last search leaves.
 
-    Raises: SolverFailed when flow and cut differ: a bug, not an outcome.
+    Raises: SolverFailed if flow and cut differ, which is a bug.
     Cost: some microseconds for ten tuples; at most the augmentations of Edmonds and Karp.
     """
     first, end = int(instance.row_start[group]), int(instance.row_start[group + 1])
@@ -240,12 +240,12 @@ def _twice(
 def settle_small_groups(instance: ProgramsByThreshold, bounds: StartingBounds) -> StartingBounds:
     """Make the bounds equal where filling the tuples in their order attains the upper bound.
 
-    What is filled is feasible, so it is the optimum then, whatever the order. Where it is not attained nothing is
-    learnt: a bound that depends on the order of rows could enter a value. Where people hardly share tuples
-    within a group, as with 100,000 groups of ten tuples, nearly every cell is settled.
+    What is filled is feasible, so it is then the optimum for any order. Otherwise nothing is learnt, as a bound that
+    depends on the order of rows could enter a value. If people rarely share tuples within a group, nearly every cell
+    is settled.
 
-    Returns: the bounds given, changed in place.
-    Cost: one pass over the tuples of small groups for each threshold that is open.
+    Returns: the given bounds, changed in place.
+    Cost: one pass over the tuples of small groups for each open threshold.
     """
     tuples = instance.row_start, instance.member_start, instance.members, instance.weights
     _fill(*tuples, instance.capacities.kind, instance.capacities.table, bounds.lower, bounds.upper)

@@ -1,7 +1,7 @@
-"""The entry points: join tuples in, their truncated sums and distinct counts at every threshold out.
+"""The entry points: from join tuples to truncated sums and distinct counts at every candidate threshold.
 
-How much is left when no unit may contribute more than tau. Where a tuple has one owner everybody is truncated
-alone, so the program has a closed form. A `TruncatedSum` can be asked at any ladder, whatever it is kept as.
+With one owner per tuple each unit is truncated by itself, in closed form. A `TruncatedSum` can be asked for any
+thresholds.
 """
 
 from __future__ import annotations
@@ -30,14 +30,15 @@ from privacy.units import Ints
 def single_owner(
     tuples: CodedJoinTuples, release: int, thresholds: Thresholds, capacities: Capacities = ALIKE
 ) -> TabulatedAnswer:
-    """fbar(tau) = sum_u min(c_u, load_u) for every group and threshold, exact; c_u is tau unless kinds differ.
+    """fbar(tau) = sum_u min(c_u, contribution_u) for every group and threshold, exact; c_u is tau unless kinds
+    differ.
 
     Args:
       tuples: m tuples with one owner each.
       capacities: what the units of each relation may contribute.
     Returns: (G, L) int64 units, saturating at MAX_UNITS. Sensitivity c_u per cell.
-    Raises: InvalidParameter when some tuple has another number of owners.
-    Cost: one pass over the tuples, log L for each member, and O(G L); never a table of groups by units.
+    Raises: InvalidParameter if some tuple has another number of owners.
+    Cost: one pass over the tuples, log L for each member, and O(G L).
     Source: docs/mathematics.md, section 3.3.
     """
     if tuples.owners != (1, 1):
@@ -58,13 +59,13 @@ def truncate_distinct(
 
         fbar(tau) = max sum_p min(1, sum_{t -> p} x_t)  s.t.  sum_{t: u in U(t)} x_t <= tau for every u, 0 <= x_t <= 1
 
-    A value that n people reach needs only 1/n of each, so thresholds below one are worth having. At tau = 1 every
-    value counts in full if no unit reaches two of them.
+    A value that n people reach needs only 1/n of each, so thresholds below one can help. At tau = 1 every value
+    counts in full if no unit reaches two of them.
 
     Args:
       tuples: m join tuples with their owners and their values.
-      gap: eta, a public constant. 0 when the plan has one owner position: a maximum flow. Otherwise
-        values may lie below fbar by up to gap * tau, proved by a dual point.
+      gap: eta, a public constant; 0 for one owner position: a maximum flow. Otherwise values may lie below fbar by up
+        to gap * tau, proved by a dual point.
     Returns: v in [fbar - gap * tau, fbar], int64 units.
     Sensitivity: at most (1 + gap) * tau per group and threshold when one unit's tuples come or go.
     Raises: InvalidParameter for a gap out of range, or gap = 0 with several owners per tuple.
@@ -91,22 +92,22 @@ def truncate(
 
         fbar(tau) = max sum_t x_t  s.t.  sum_{t: u in U(t)} x_t <= tau for every u,  0 <= x_t <= w_t
 
-    Where kinds of units reach different numbers of groups, the units of a relation may contribute a public multiple
-    of tau, c_u >= tau (`Capacities`).
+    If kinds of units reach different numbers of groups, the units of a relation may contribute a public multiple of
+    tau, c_u >= tau (`Capacities`).
 
     Args:
-      tuples: m join tuples with their owners, as `encode` returns them.
-      gap: eta, a public constant. 0 when the plan has one or two owner positions: a closed form, or a flow in
-        exact integers. Otherwise values may lie below fbar by up to gap * tau, proved by a dual point.
+      tuples: m join tuples with their owners, from `encode`.
+      gap: eta, a public constant; 0 for one or two owner positions: a closed form, or a flow in exact integers.
+        Otherwise values may lie below fbar by up to gap * tau, proved by a dual point.
       capacities: what the units of each relation may contribute in multiples of tau.
-      solver: which is asked first where gap > 0. Whichever answers, v is its certified value and the sensitivity that
-        of every v in the interval below.
+      solver: which is asked first if gap > 0. The certificate, and with it the sensitivity, is the same for all
+        solvers.
     Returns: v in [fbar - gap * tau, fbar], int64 units, saturating at MAX_UNITS.
-    Sensitivity: at most c_u + gap * tau per group and threshold when tuples of one unit u come or go. With gap 0
-      the value is floor(fbar), and c_u is a whole number of units, so rounding down adds nothing.
+    Sensitivity: at most c_u + gap * tau per group and threshold when tuples of one unit u come or go. With gap 0 the
+      value is floor(fbar), and c_u is a whole number of units, so rounding down adds nothing.
     Raises: InvalidParameter for a gap or release out of range, or gap = 0 with three owners of a tuple.
-    Cost: closed form, where every tuple has one owner: one pass. Otherwise the cheap bounds now, one program per
-      cell asked for later.
+    Cost: one pass in closed form if every tuple has one owner. Otherwise the cheap bounds now, one program per cell
+      asked for later.
     Source: R2T and DP-S4S, program (1); docs/mathematics.md, sections 3.1 and 3.4.
     """
     if not 0 <= release < len(tuples.weights):
@@ -135,7 +136,7 @@ class TruncatedSum(Protocol):
         """The sum of every group at every threshold. Raises: InvalidParameter; SolverFailed."""
 
     def units(self) -> Ints | None:
-        """(G,) how many units add to each group's sum, where tuples have one owner; None for several owners."""
+        """(G,) how many units add to each group's sum, for tuples with one owner; else None."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -144,7 +145,7 @@ class TuplesOfSum(Private):
 
     Attributes:
       tuples: of G groups.
-      gap: eta; the solver's constant relative gap.
+      gap: eta, the solver's constant relative gap.
       solver: which truncates.
       capacities: what the units of each relation may contribute in multiples of a threshold.
     """
@@ -161,12 +162,12 @@ class TuplesOfSum(Private):
         return self.tuples.n_groups
 
     def at(self, thresholds: Thresholds) -> TruncatedAnswer:
-        """Truncate the tuples, with the gap and the solver that the mechanism has. Raises: as `truncate`."""
+        """Truncate the tuples, with the gap and the solver of the mechanism. Raises: as `truncate`."""
         prepared = self.tuples, self.row, thresholds, self.gap
         return truncate(*prepared, solver=self.solver, capacities=self.capacities)
 
     def units(self) -> Ints | None:
-        """How many loads of a group are above 0. Cost: linear in the tuples."""
+        """How many contributions of a group are above 0. Cost: linear in the tuples."""
         if len(self.tuples.members) != 1:
             return None
         weights = np.ascontiguousarray(self.tuples.weights[self.row])
@@ -175,7 +176,7 @@ class TuplesOfSum(Private):
 
 
 def positive_in_groups(contributions: Ints, member_start: Ints) -> Ints:
-    """(G,) how many of each group's loads are above 0."""
+    """(G,) how many of each group's contributions are above 0."""
     before = np.concatenate([[0], np.cumsum(contributions > 0)]).astype(np.int64)
     counted: Ints = np.diff(before[member_start])
     return counted

@@ -1,4 +1,4 @@
-"""The contract of a truncated answer, its tables and closed forms, and what bounds it at once.
+"""The contract of a truncated answer, its tables and closed forms, and its first bounds.
 
 A truncated answer is a function of the threshold, evaluated only where a mechanism asks.
 """
@@ -17,13 +17,13 @@ from privacy.units import MAX_UNITS, Ints, saturating_sums
 
 
 class TruncatedAnswer(Protocol):
-    """v(group, tau) on a ladder, with fbar - g <= v <= fbar for the constant g = gap * tau.
+    """v(group, tau) at candidate thresholds, with fbar - g <= v <= fbar for the constant g = gap * tau.
 
     Private: no repr, no serialisation. All values are int64 units of 2^-30, in [0, MAX_UNITS].
-    Sensitivity of v(group, tau): at most (1 + gap) * tau, for each group and threshold; fbar itself only grows when a
-    unit comes. Units of relations that have more than tau (`Capacities`) move it by their capacity and gap * tau:
-    only who scales noise for the groups that they reach (`GroupLp`) asks for such answers.
-    v is a deterministic function of (data, group, tau): the order of questions does not change it.
+    Sensitivity: of v(group, tau) at most (1 + gap) * tau, for each group and threshold; fbar only grows when a unit
+      comes. Units with larger capacities (`Capacities`) move it by their capacity and gap * tau. Only `GroupLp` asks
+      for such answers, and scales its noise for the groups that they reach. v is a deterministic function of (data,
+      group, tau), whatever was asked before.
     """
 
     @property
@@ -32,11 +32,11 @@ class TruncatedAnswer(Protocol):
 
     @property
     def thresholds(self) -> Thresholds:
-        """The thresholds, L of them."""
+        """The L candidate thresholds."""
 
     @property
     def gap(self) -> float:
-        """eta: 0 for exact values, otherwise the constant of docs/mathematics.md, section 3.4."""
+        """eta: 0 for exact values, else the constant of docs/mathematics.md, section 3.4."""
 
     def bounds(self) -> tuple[Ints, Ints]:
         """(G, L) lower and (G, L) upper bounds of v, as tight as known so far; equal where v is known."""
@@ -44,35 +44,35 @@ class TruncatedAnswer(Protocol):
     def sharpen(self, group: int, index: int) -> None:
         """Tighten the bounds of a cell; after a few calls they are equal, as after `solve`.
 
-        For who may decide without the value: it costs less than `solve`, and may tighten other cells too.
+        It costs less than `solve`, and may tighten other cells too.
         Raises: SolverFailed as `solve`.
         """
 
     def solve(self, group: int, index: int) -> int:
-        """v(group, ladder.units[index]); the bounds of that cell become equal to it.
+        """v(group, thresholds.units[index]); the bounds of that cell become equal to it.
 
-        Raises: SolverFailed when no route certifies the gap (a bug, not an outcome).
+        Raises: SolverFailed if no route certifies the gap, which is a bug.
         """
 
 
 @runtime_checkable
 class CountedAnswer(TruncatedAnswer, Protocol):
-    """A truncated answer of tuples of one owner, which says how many units have more than each threshold."""
+    """A truncated answer of tuples with one owner that also counts the units above each threshold."""
 
     @property
     def exceedances(self) -> Ints | None:
-        """(G, L) how many units of the group have more than the threshold; None where nobody counted."""
+        """(G, L) how many units of the group exceed the threshold; None if unknown."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TabulatedAnswer(Private):
-    """A TruncatedAnswer with every value at hand.
+    """A TruncatedAnswer whose values are all known.
 
     Attributes:
-      values: (G, L) int64 units of 2^-30, in [0, MAX_UNITS], non-decreasing along the ladder.
-      ladder: the L thresholds.
-      gap: eta that the values were made with.
-      exceedances: (G, L) int64, how many units have more than each threshold, of tuples of one owner; None: unknown.
+      values: (G, L) int64 units of 2^-30, in [0, MAX_UNITS], non-decreasing along the thresholds.
+      thresholds: the L candidate thresholds.
+      gap: eta of the values.
+      exceedances: (G, L) int64, how many units exceed each threshold, for tuples with one owner; None: unknown.
     """
 
     values: Ints
@@ -86,11 +86,11 @@ class TabulatedAnswer(Private):
         return len(self.values)
 
     def bounds(self) -> tuple[Ints, Ints]:
-        """The values twice: nothing is unknown."""
+        """The values twice."""
         return self.values, self.values
 
     def sharpen(self, group: int, index: int) -> None:
-        """Tighten the bounds of one cell: nothing is left to learn, as every value is known."""
+        """Nothing to do, as every value is known."""
 
     def solve(self, group: int, index: int) -> int:
         """The value of one cell."""
@@ -100,11 +100,11 @@ class TabulatedAnswer(Private):
 def answer_of_contributions(
     group: Ints, contributions: Ints, n_groups: int, thresholds: Thresholds
 ) -> TabulatedAnswer:
-    """sum_u min(tau, load_u) and the number of units above tau, for every group and threshold, exact.
+    """sum_u min(tau, contribution_u) and the number of units above tau, for every group and threshold, exact.
 
     Args:
-      group: (n,) of each unit's load; one that is in several groups has a load in each.
-      loads: (n,) int64 in [0, MAX_UNITS].
+      group: (n,) of each contribution; a unit in several groups has one in each.
+      contributions: (n,) int64 in [0, MAX_UNITS].
     Cost: O(n log L + G L).
     """
     width = len(thresholds) + 1
@@ -115,11 +115,11 @@ def answer_of_contributions(
 
 
 def truncated_at(thresholds: Thresholds, places: NDArray[np.intp], units: Ints, totals: Ints) -> TabulatedAnswer:
-    """sum_u min(tau, load_u) and the number of units above tau, from units and what they have by intervals of loads.
+    """sum_u min(tau, contribution_u) and the number of units above tau, from units and totals by interval.
 
     Args:
       places: (L,) the interval whose upper end each threshold is.
-      units: (G, B) how many units have a load in each of B intervals, rising.
+      units: (G, B) how many units have a contribution in each of B intervals, rising.
       totals: (G, B) what they have together, saturating at MAX_UNITS.
     Cost: O(G (B + L)).
     """
