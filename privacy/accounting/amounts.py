@@ -1,15 +1,15 @@
 """Spent privacy as exact integers that add up, and their form as versioned JSON for the ledger.
 
-As (epsilon, delta), as one rho, as a divergence at every Renyi order, so that a budget is neither overspent nor
-refused by rounding. A part of a granted delta is kept for events with a delta of their own. The JSON holds whole
-numbers, which a ledger keeps for as long as it lives.
+Amounts count (epsilon, delta), one rho, or a divergence at every Renyi order. So rounding neither overspends a budget
+nor refuses a charge that fits. A part of a granted delta is reserved for events with a delta of their own. The JSON
+holds whole numbers, which a ledger keeps forever.
 
 Why it adds up, also adaptively. On a given transcript so far, a release that is (epsilon_i, delta_i)-DP has outputs
 P_i = (1 - delta_i) P'_i + delta_i P''_i on one neighbour and likewise Q_i on the other, with P'_i and Q'_i
 epsilon_i-close (Kairouz, Oh, Viswanath, ICML 2015). Let w(x) be the product of the (1 - delta_i) along a transcript
-x; a filter that keeps their sum within d on every transcript makes w >= 1 - d. Then P(S) <= int_S w dP' + d and
-Q(S) >= int_S w dQ', while int_S w (dP' - exp(epsilon) dQ') <= delta' whenever P' and Q' are (epsilon, delta')-close,
-since 0 <= w <= 1. Together P(S) <= exp(epsilon) Q(S) + delta' + d.
+x; a filter that keeps their sum within d on every transcript makes w >= 1 - d. Then P(S) <= int_S w dP' + d and Q(S)
+>= int_S w dQ'. Also int_S w (dP' - exp(epsilon) dQ') <= delta' whenever P' and Q' are (epsilon, delta')-close, since
+0 <= w <= 1. Together P(S) <= exp(epsilon) Q(S) + delta' + d.
 """
 
 from __future__ import annotations
@@ -146,9 +146,9 @@ class RenyiSpent:
 
 
 def without_event_delta(granted: Charge, event_delta: float) -> tuple[Charge, int]:
-    """The grant less the part that is kept for the events, and that part in multiples of 1e-18.
+    """The grant less the part for the events, and that part in multiples of 1e-18.
 
-    Raises: InvalidParameter when more is kept than was granted.
+    Raises: InvalidParameter if the part exceeds the granted delta.
     """
     kept = atto_delta(event_delta)
     if kept > granted.atto_delta:
@@ -157,14 +157,14 @@ def without_event_delta(granted: Charge, event_delta: float) -> tuple[Charge, in
 
 
 VERSION = 1
-"""Raised when the meaning of a field changes; an unknown one is refused."""
+"""Raised if the meaning of a field changes; an unknown one is refused."""
 
 Spent = Charge | ZCDPSpent | RenyiSpent
 Saved = dict[str, int | str | list[int] | list[str]]
 
 
 def save(spent: Spent) -> Saved:
-    """The amount as a JSON object; equal amounts give equal objects. Orders are spelled as decimals."""
+    """The amount as a JSON object; equal amounts give equal objects. Orders are decimals in text."""
     saved: Saved = {"version": VERSION, "atto_delta": spent.atto_delta}
     if isinstance(spent, Charge):
         return saved | {"currency": "basic", "nano_epsilon": spent.nano_epsilon}

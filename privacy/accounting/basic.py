@@ -1,4 +1,4 @@
-"""Basic composition: epsilons and deltas add up, exactly; its events, its accountant, its filter."""
+"""Basic composition: epsilons and deltas add up, exactly. Its accountant and its filter."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from privacy.exact import decimal_fraction
 
 @dataclass(frozen=True)
 class BasicAccountant:
-    """Counts in (epsilon, delta) and in exact integers; the only one for delta = 0."""
+    """Counts (epsilon, delta) in exact integers; the only accountant for delta = 0."""
 
     name = "basic"
 
@@ -77,8 +77,8 @@ __all__ = ["BudgetFilter", "Charge", "atto_delta", "nano_epsilon"]
 class BudgetFilter:
     """Admits charges while both sums stay within the grant.
 
-    Sound for adaptively chosen requests: epsilons and deltas add up also when each request and its
-    charge depend on earlier outputs (Rogers, Roth, Ullman, Vadhan, NIPS 2016). Exact: integers all the way.
+    Sound for adaptively chosen requests: epsilons and deltas add up even if each request and its charge depend on
+    earlier outputs (Rogers, Roth, Ullman, Vadhan, NIPS 2016). All in exact integers.
 
     Attributes:
       granted: the budget.
@@ -97,12 +97,12 @@ class BudgetFilter:
         return BasicAccountant()
 
     def admits(self, spent: Charge, charge: Charge) -> bool:
-        """Whether `charge` fits beside what is already spent; the last grain may be spent, no more."""
+        """Does `charge` fit beside what is already spent? All of the budget may be spent."""
         total = spent + charge
         return total.nano_epsilon <= self.granted.nano_epsilon and total.atto_delta <= self.granted.atto_delta
 
     def left(self, spent: Charge) -> Charge:
-        """What is left; zero where the grant was lowered below what is spent."""
+        """What is left; zero if the grant was lowered below what is spent."""
         return Charge(
             max(0, self.granted.nano_epsilon - spent.nano_epsilon), max(0, self.granted.atto_delta - spent.atto_delta)
         )

@@ -1,4 +1,4 @@
-"""What a release does to privacy, as an event that an accountant can compose; and the fixed Renyi orders."""
+"""The cost of a release as an event that an accountant can compose, and the fixed Renyi orders."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FEMTO_DIGITS = 15
 """Divergences are counted in whole multiples of 10^-15 nats."""
 
 UNBOUNDED = 9 * 10**18
-"""An amount from which on nothing is claimed; sums stay here. It fits a signed 64-bit column."""
+"""From this amount on nothing is claimed; sums stay here. It fits a signed 64-bit column."""
 
 
 def rising(orders: tuple[float, ...]) -> bool:
@@ -53,8 +53,8 @@ def nats(amount: int) -> float:
 class PrivacyEvent:
     """Base of all events. An accountant refuses by name those it has no rule for.
 
-    Every event speaks of neighbours of docs/mathematics.md, section 1.2 (one privacy unit is removed, with everything
-    that it owns) and of both directions: removed and added.
+    Every event is about the neighbours of docs/mathematics.md, section 1.2 (one privacy unit is removed, with
+    everything that it owns), in both directions.
     """
 
 

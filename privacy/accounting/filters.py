@@ -1,6 +1,6 @@
 """The Protocols of accountants and filters, a filter by name, and the largest epsilon that still fits.
 
-An accountant turns events into amounts that add up; a filter says whether one more fits.
+An accountant turns events into amounts that add up; a filter decides whether one more fits.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from privacy.accounting.zcdp import ZCDPFilter
 from privacy.errors import InvalidParameter
 
 A = TypeVar("A", Charge, ZCDPSpent, RenyiSpent)
-"""The amounts there are."""
+"""A currency of amounts."""
 
 
 class Accountant(Protocol[A]):
-    """Counts events in one currency. Stateless: who spends is the ledger's concern."""
+    """Counts events in one currency. Stateless: the ledger knows who spends."""
 
     @property
     def name(self) -> str:
@@ -28,7 +28,7 @@ class Accountant(Protocol[A]):
 
     @property
     def nothing(self) -> A:
-        """What was spent at first."""
+        """The amount at the start."""
 
     def charge(self, event: PrivacyEvent) -> A:
         """What an event costs, rounded up. Adding amounts is composition, also of adaptively chosen events.
@@ -37,10 +37,9 @@ class Accountant(Protocol[A]):
         """
 
     def epsilon(self, spent: A, delta: float) -> float:
-        """The epsilon of an amount at a delta, rounded up; infinity when there is none.
+        """The epsilon of an amount at a delta, rounded up; infinity if there is none.
 
-        Holds when no output decided whether to reach this amount, or when a filter bounds it. For a running
-        total on which one acts, ask an `Odometer`.
+        It holds if no output decided whether to reach this amount, or if a filter bounds it.
         """
 
 
@@ -48,8 +47,8 @@ class Accountant(Protocol[A]):
 class PrivacyFilter(Protocol[A]):
     """A budget and the rule that keeps it.
 
-    All releases that a filter admitted together are `granted`-DP, also when each request, its event and the
-    decision to go on depend on all outputs so far. Stateless: what is spent is given in and stored elsewhere.
+    All releases that a filter admitted together are `granted`-DP, even if each request, its event and the decision to
+    go on depend on all outputs so far. Stateless: what is spent is passed in and stored elsewhere.
     """
 
     @property
@@ -61,11 +60,11 @@ class PrivacyFilter(Protocol[A]):
         """The (epsilon, delta) that is never exceeded."""
 
     def admits(self, spent: A, charge: A) -> bool:
-        """Whether `charge` fits beside what is already spent."""
+        """Does `charge` fit beside what is already spent?"""
 
 
 AnyFilter = BudgetFilter | ZCDPFilter | RenyiFilter
-"""The filters there are."""
+"""The three kinds of filters."""
 
 
 def build_filter(accounting: str, epsilon: float, delta: float = 0.0, event_delta: float = 0.0) -> AnyFilter:
@@ -74,8 +73,8 @@ def build_filter(accounting: str, epsilon: float, delta: float = 0.0, event_delt
     Args:
       accounting: `basic`, `zcdp` or `renyi`.
       epsilon, delta: the budget; zCDP needs a delta above 0.
-      event_delta: zCDP and Renyi: the part of delta kept for events that have a delta themselves.
-    Raises: InvalidParameter for another name; `pld` reports, but it is no filter.
+      event_delta: zCDP and Renyi: the part of delta for events that have a delta themselves.
+    Raises: InvalidParameter for another name.
     """
     if accounting == "basic":
         return BudgetFilter.of(epsilon, delta)
@@ -96,7 +95,7 @@ def largest_epsilon(
     Args:
       event_of: the request's event at an epsilon; its cost rises with epsilon.
       at_most: the request's own epsilon, or a cap on every query.
-    Returns: a multiple of 1e-9 that was checked; 0.0 when not even 1e-9 fits.
+    Returns: a multiple of 1e-9 that was checked; 0.0 if not even 1e-9 fits.
     Cost: some forty charges.
     """
 

@@ -242,22 +242,22 @@ def _total(bounds: Iterable[Fraction | None]) -> Fraction | None:
 
 @dataclass(frozen=True)
 class RenyiFilter:
-    """Admits charges while at one order at least the sum of divergences stays within that order's limit.
+    """Admits charges while the sum of divergences stays within the limit of at least one order.
 
     Sound for adaptively chosen requests. At one fixed order a sum that stays within a limit on every transcript
-    bounds the divergence of the whole (Feldman & Zrnic, NeurIPS 2021, Theorem 3.1; Lecuyer 2021). Which order
-    holds out longest may depend on the outputs, and then one delta does not serve them all: each order a is given
-    a share of it, and its limit is computed with that share. Proof: let C_a be the transcripts that end within the
-    limit of a. On C_a the process agrees with the one that stops at that limit, so the excess of P over
-    exp(epsilon) Q on C_a is at most a's share. Every admitted transcript lies in some C_a, and the shares add up to
-    delta. The infinite order needs no delta: it is basic composition.
-    Without shares it is no filter: two releases chosen by luck overspend delta by two fifths (pinned in the tests).
+    bounds the divergence of the whole (Feldman & Zrnic, NeurIPS 2021, Theorem 3.1; Lecuyer 2021). Which order lasts
+    longest may depend on the outputs. So each order a has a share of delta, and its limit is computed with that
+    share. Proof: let C_a be the transcripts that end within the limit of a. On C_a the process agrees with the one
+    that stops at that limit. So the excess of P over exp(epsilon) Q on C_a is at most a's share. Every admitted
+    transcript lies in some C_a, and the shares add up to delta. The infinite order needs no delta: it is basic
+    composition. With the whole delta for each order it is no filter: two releases chosen by what was seen overspend
+    delta by two fifths.
 
     Attributes:
       granted: the (epsilon, delta) that is never exceeded.
-      limits: one per order of the accountant, in multiples of 1e-15; -1 where an order is of no use.
+      limits: one per order of the accountant, in multiples of 1e-15; -1 for an order of no use.
       event_delta: the largest sum of events' own deltas, in multiples of 1e-18; part of the granted delta.
-      accountant: says at which orders is counted.
+      accountant: with the orders that count.
     """
 
     granted: Charge
@@ -271,13 +271,13 @@ class RenyiFilter:
     ) -> RenyiFilter:
         """A filter for a budget given as floats, rounded down.
 
-        Half of delta goes to the order at which most Gaussian noise fits, the rest evenly to the others: the
-        first costs ln 2 / ln(1 / delta) of the budget in rho, about 4% at delta = 1e-7.
+        Half of delta goes to the order at which most Gaussian noise fits, the rest evenly to the others. The first
+        costs ln 2 / ln(1 / delta) of the budget in rho, about 4% at delta = 1e-7.
 
         Args:
           epsilon: > 0.
           delta: in [0, 1]; 0 leaves the infinite order alone.
-          event_delta: the part of delta kept for events that have a delta themselves.
+          event_delta: the part of delta for events that have a delta themselves.
           orders: each > 1, rising.
         """
         granted = Charge.granted(epsilon, delta)
@@ -286,7 +286,7 @@ class RenyiFilter:
         return cls(granted, limits, reserved, RenyiAccountant(orders))
 
     def admits(self, spent: RenyiSpent, charge: RenyiSpent) -> bool:
-        """Whether `charge` fits beside what is already spent; the last grain may be spent, no more."""
+        """Does `charge` fit beside what is already spent? All of the budget may be spent."""
         total = spent + charge
         if total.orders != self.accountant.orders or total.atto_delta > self.event_delta:
             return False

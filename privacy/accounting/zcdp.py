@@ -1,6 +1,6 @@
 """zCDP: an event's rho, the accountant, the filter, and the rho that an (epsilon, delta) buys.
 
-One rho adds up; what a budget buys is the tight conversion, read backwards.
+Rhos add up. What a budget buys is the inverse of the tight conversion.
 """
 
 from __future__ import annotations
@@ -102,9 +102,9 @@ def _pure(epsilon: Fraction) -> Fraction:
 class ZCDPFilter:
     """Admits charges while the sum of rhos stays within what the grant is worth.
 
-    Sound for adaptively chosen requests: the sum bounds the divergence at every order at once and on every transcript
-    (Feldman & Zrnic, NeurIPS 2021, Theorem 3.1; with events' own deltas as in `amounts.py`), so the best order
-    may be taken afterwards.
+    Sound for adaptively chosen requests. The sum bounds the divergence at every order at once and on every transcript
+    (Feldman & Zrnic, NeurIPS 2021, Theorem 3.1; for events' own deltas see `amounts.py`). So the best order may be
+    chosen afterwards.
 
     Attributes:
       granted: the (epsilon, delta) that is never exceeded.
@@ -123,7 +123,7 @@ class ZCDPFilter:
         Args:
           epsilon: > 0.
           delta: in (0, 1].
-          event_delta: the part of delta kept for events that have a delta themselves; less than delta.
+          event_delta: the part of delta for events that have a delta themselves; less than delta.
         Raises: InvalidParameter.
         """
         granted = Charge.granted(epsilon, delta)
@@ -140,7 +140,7 @@ class ZCDPFilter:
         return ZCDPAccountant()
 
     def admits(self, spent: ZCDPSpent, charge: ZCDPSpent) -> bool:
-        """Whether `charge` fits beside what is already spent; the last grain may be spent, no more."""
+        """Does `charge` fit beside what is already spent? All of the budget may be spent."""
         total = spent + charge
         return total.femto_rho <= self.limit and total.atto_delta <= self.event_delta
 
@@ -152,17 +152,16 @@ _ROUNDINGS = 2.0**-46
 def largest_rho(epsilon: float, delta: float) -> float:
     """The largest rho whose releases an accountant states as at most (epsilon, delta); or 0.0.
 
-    Zero-concentrated releases with this rho in total are (epsilon, delta)-DP, and whoever charges them by
-    `approximate`, or by a zCDP accountant, charges no more than epsilon.
+    Releases with this rho in total are (epsilon, delta)-DP. A charge by `approximate` or by a zCDP accountant is no
+    more than epsilon.
 
     Args:
       epsilon: finite, > 0.
       delta: in (0, 1).
-    Returns: rho, below the largest by a relative 2^-45 or 1e-15; 0.0 where no rho is worth it: the least divergence
-      at a finite order costs more than a small epsilon allows at this delta. It never exceeds what accountants count
-      to, however large epsilon is.
+    Returns: rho, below the largest by a relative 2^-45 or 1e-15; 0.0 if no rho is worth a small epsilon at this
+      delta. It never exceeds what accountants count to.
     Raises: InvalidParameter for a parameter out of range.
-    Cost: some five to ten conversions, a few milliseconds; remembered.
+    Cost: some five to ten conversions, a few milliseconds; cached.
     Source: Canonne, Kamath, Steinke (2020), Proposition 12; docs/mathematics.md, section 8.2.
     """
     grant = Charge.granted(epsilon, delta)

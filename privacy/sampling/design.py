@@ -1,6 +1,6 @@
-"""How a sample is drawn, what everything released from it costs jointly, and the largest budgets that it affords.
+"""How a sample is drawn, the joint cost of all releases from it, and the largest budgets that it affords.
 
-What amplification buys is less noise for the same charge.
+Amplification buys less noise for the same charge.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from privacy.sampling.growth import Piece, log_moment
 from privacy.sampling.loss import Loss, choice_loss
 
 _MAX_LOSS = 1e5
-"""Nobody spends as much; a caller who asks has made a mistake."""
+"""A larger loss is a mistake of the caller."""
 
 
 def joint_loss(losses: Sequence[Loss], delta_bound: int | None, rate: float) -> float:
-    """The epsilon of several releases from one sample of join tuples, also when they are chosen adaptively.
+    """The epsilon of several releases from one sample of join tuples, also if they are chosen adaptively.
 
         ln E[exp(g(K))],  g(k) = sum_i l_i(k),  K ~ Binomial(delta_bound, rate)
 
-    Each tuple enters the sample independently with probability `rate`. Budgets that are amplified one by one and then
-    added are no bound on this: amplification is not additive over a shared sample.
+    Each tuple enters the sample independently with probability `rate`. Budgets that are amplified one by one and
+    added up are no bound: amplification is not additive over a shared sample.
 
     Args:
       losses: one per release; for adaptive releases the largest over all transcripts.
-      delta_bound: Delta >= 1, the public bound on the join tuples of one unit; None when there is none.
-    Returns: epsilon in [0, g(infinity)], rounded up by a relative 1e-10; g(infinity) when delta_bound is None.
+      delta_bound: Delta >= 1, the public bound on the join tuples of one unit; None without one.
+    Returns: epsilon in [0, g(infinity)], rounded up by a relative 1e-10; g(infinity) if delta_bound is None.
     Raises: InvalidParameter for a parameter out of range, or g(infinity) above 10^5.
-    Cost: some tens of microseconds per distinct threshold, whatever delta_bound is.
+    Cost: some tens of microseconds per distinct threshold, for any delta_bound.
     Source: docs/mathematics.md, section 7.1; Lemmas 3.1 and 3.2 of DP-S4S (SIGMOD 2026), jointly.
     """
     most = math.fsum(loss.most for loss in losses)
@@ -62,17 +62,17 @@ def _pieces(losses: Sequence[Loss], delta_bound: int) -> Iterator[Piece]:
 class SampleDesign:
     """One Bernoulli sample of join tuples and the budget of all releases from it. Public.
 
-    Everything released from one sample (every aggregate, both signs, all groups) is accounted for together:
+    All releases from one sample (every aggregate, both signs, all groups) are accounted for together:
 
         ln E[exp(sum_i l_i(K))] <= epsilon,  K ~ Binomial(tuples_per_unit, rate).
 
-    A release that is given the share s_i of epsilon, with sum_i s_i <= 1, may have any loss l_i with
+    A release with the share s_i of epsilon, sum_i s_i <= 1, may have any loss l_i with
 
         ln E[exp(l_i(K) / s_i)] <= epsilon,
 
-    because by Hoelder's inequality E[prod_i exp(l_i)] <= prod_i E[exp(l_i / s_i)]^s_i. So each release (and each
-    group of it) is calibrated on its own, whatever thresholds the others choose; equality holds when all
-    choose alike, so nothing is lost there. Without amplification it is the usual split: l_i <= s_i epsilon.
+    because E[prod_i exp(l_i)] <= prod_i E[exp(l_i / s_i)]^s_i by Hoelder's inequality. So each release, and each
+    group of it, is calibrated on its own, whatever thresholds the others choose. If all choose alike, equality holds.
+    Without amplification it is the usual split: l_i <= s_i epsilon.
     Source: docs/mathematics.md, section 7.2.
 
     Attributes:
@@ -94,10 +94,10 @@ class SampleDesign:
             raise InvalidParameter("epsilon must be finite and positive")
 
     def pressure(self, cell: Fraction) -> float:
-        """1 / s, rounded up: what a loss is multiplied with before it is held against the whole epsilon.
+        """1 / s, rounded up: the factor of a loss that is compared with the whole epsilon.
 
         Args:
-          cell: the part of epsilon that belongs to one group of one release, in (0, epsilon].
+          cell: the part of epsilon for one group of one release, in (0, epsilon].
         Raises: InvalidParameter.
         """
         if cell <= 0:
@@ -110,7 +110,7 @@ class SampleDesign:
 
 
 _MOST_PRESSED = 1e4
-"""A loss times its pressure is not looked for beyond."""
+"""The search does not go beyond this loss times its pressure."""
 
 _CLOSE = 1e-6
 """Relative: how far below the largest affordable number the result may lie."""
@@ -119,7 +119,7 @@ _LEAST = 2.0**-40
 
 
 def choice_budget(design: SampleDesign, cell: Fraction) -> float:
-    """The epsilon of a selection alone that costs `cell` of the design's epsilon once amplified, rounded down.
+    """The epsilon of a choice alone that costs `cell` of the design's epsilon after amplification, rounded down.
 
     Any tuple of the unit in the sample costs all of it at once. Cost: some twenty evaluations of `joint_loss`.
     """
@@ -127,13 +127,13 @@ def choice_budget(design: SampleDesign, cell: Fraction) -> float:
 
 
 def release_budget(design: SampleDesign, cell: Fraction, spent: float, loss_of: Callable[[float], Loss]) -> float:
-    """The largest budget of one release that, beside a selection from the same sample, costs `cell`.
+    """The largest budget of one release that, with a choice from the same sample, costs `cell`.
 
     Args:
       cell: of the design's epsilon.
-      spent: epsilon of the selection, less than `choice_budget`.
+      spent: epsilon of the choice, less than `choice_budget`.
       loss_of: the loss of the release at a budget; grows with it.
-    Raises: InvalidParameter when the selection leaves nothing.
+    Raises: InvalidParameter if the choice leaves nothing.
     Cost: some twenty evaluations of `joint_loss`.
     """
     start = max(float(cell) - spent, float(cell) / 8)
@@ -147,9 +147,9 @@ def largest_factor(
 
     Args:
       losses: of all releases; each grows with x.
-      start: an x to look around, > 0.
-    Returns: an x that was checked: affordable, whatever the search did.
-    Raises: InvalidParameter when no x is affordable.
+      start: a first x, > 0.
+    Returns: an x that was checked.
+    Raises: InvalidParameter if no x is affordable.
     """
     pressure = design.pressure(cell)
 

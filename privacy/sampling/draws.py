@@ -1,7 +1,7 @@
-"""Where a sample's randomness comes from, and which tuples stay.
+"""The randomness of samples, and which tuples stay.
 
-A Protocol, and the one source that production uses. Each tuple stays with the same probability by itself: exactly,
-and at the cost of those that do, after the database has counted the tuples that are alike.
+A Protocol, and the one source of production. Each tuple stays with the same probability by itself, exactly. The
+database counts equal tuples first, so the cost is that of the tuples that stay.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ MAX_COUNT = 1 << 32
 
 
 class Draws(Protocol):
-    """Independent draws that nobody outside can foresee; a source has no seed."""
+    """Independent draws that no outsider can predict; a source has no seed."""
 
     def binomial(self, counts: Ints, rate: float) -> Ints:
-        """(m,) draws, each how many of `counts` things stay when each stays with probability `rate`.
+        """(m,) draws: how many of `counts` things stay if each stays with probability `rate`.
 
         Raises: InvalidParameter unless counts lie in [0, MAX_COUNT] and 0 < rate <= 1.
         """
@@ -39,7 +39,7 @@ class Draws(Protocol):
 
 
 def check_draw(counts: Ints, rate: float) -> None:
-    """Refuse what is no sampling. Raises: InvalidParameter."""
+    """Refuse a rate or counts out of range. Raises: InvalidParameter."""
     if not 0 < rate <= 1:
         raise InvalidParameter("a sampling rate lies in (0, 1]")
     if counts.dtype != np.int64 or (counts.size and (counts.min() < 0 or counts.max() > MAX_COUNT)):
@@ -47,7 +47,7 @@ def check_draw(counts: Ints, rate: float) -> None:
 
 
 def check_choice(things: int, size: int) -> None:
-    """Refuse what cannot be chosen. Raises: InvalidParameter."""
+    """Refuse numbers of things or draws out of range. Raises: InvalidParameter."""
     if not 0 <= size <= MAX_COUNT or not 1 <= things <= MAX_COUNT:
         raise InvalidParameter("a choice is made among at most 2^32 things")
 
@@ -55,11 +55,10 @@ def check_choice(things: int, size: int) -> None:
 class SystemDraws:
     """numpy's generator, seeded by the operating system with 256 bits for each call.
 
-    Not the source of noise, which is opendp's alone: noise is published and has to be exact to the last bit. A
-    sample is never published. What is charged without amplification needs only that the draw for one row of
-    tuples does not depend on other rows: rows without the unit are then alike in both worlds, and truncation
-    bounds the rest whatever the draws are. That the binomial is computed in doubles costs nothing there.
-    Amplification also needs the distribution to be right, which it is up to the rounding of doubles.
+    Noise comes from opendp alone, since it is published and has to be exact. A sample is never published. A charge
+    without amplification only needs that the draw for one row of tuples does not depend on other rows. Rows without
+    the unit are then alike in both worlds, and truncation bounds the rest for any draws. Amplification also needs the
+    right distribution, which holds up to the rounding of doubles.
     Cost: about 20 million draws a second.
     """
 
@@ -84,31 +83,31 @@ def _generator() -> np.random.Generator:
 _WORD = 32
 """Bits of the first look at a uniform number; more are drawn where they do not decide."""
 _GUARD = 64
-"""Further bits that a table is computed with, so that its bounds are a few units apart."""
+"""Further bits of a table, so that its bounds are a few units apart."""
 _BLOCKS = 1 << 20
 """Blocks that are drawn at a time."""
 
 MAX_THINGS = 1 << 62
-"""More are not counted: their sample would not fit into any memory at a rate that is sampled with."""
+"""More are not counted: their sample would not fit into memory at any usual rate."""
 
 
 def bernoulli_places(things: int, rate: float, draws: Draws) -> Iterator[Ints]:
     """Each of 0..things-1 with probability `rate`, independently, in rising order.
 
-    The things are cut into blocks of n = 2^j, n q in (1/2, 1], the last of which reaches beyond them. How many of a
-    block stay is Binomial(n, q): an inverse of its distribution function at a uniform number, of which 32 bits decide
-    mostly and as many as it takes always. The function is known between two integers at every precision, and `rate`
-    is a fraction of a power of 2, so no rounding enters: a number is compared once it lies outside of what is
-    uncertain. Given their number, each set of places is equally likely: places are drawn uniformly until so many are
-    distinct, a process in which all places play the same part. Such blocks side by side are independent trials of
-    probability q each; those beyond the last thing are not looked at.
+    The things are cut into blocks of n = 2^j, n q in (1/2, 1], the last of which reaches beyond them. The number of a
+    block's things that stay is Binomial(n, q): an inverse of its distribution function at a uniform number. 32 bits
+    of that number usually decide, and as many as needed always do. The function is known between two integers at
+    every precision, and `rate` is a fraction of a power of 2. So no rounding enters: a number is compared once it
+    lies outside of what is uncertain. Given their number, each set of places is equally likely: places are drawn
+    uniformly until so many are distinct. Such blocks side by side are independent trials of probability q each; those
+    beyond the last thing are ignored.
 
-    So the places that stay have the product distribution, whatever `things` is, which no rounding of a binomial would
-    give: a unit that leaves shortens the line of things, and for all others nothing changes.
+    So the places that stay have the exact product distribution for any `things`. A unit that leaves shortens the line
+    of things, and nothing changes for the others.
 
     Args:
       things: N in [0, MAX_THINGS].
-      draws: where the randomness comes from; only its uniform numbers are used.
+      draws: only its uniform numbers are used.
     Returns: (k,) places, some million of q N at a time.
     Raises: InvalidParameter.
     Cost: O(q N log(q N)), by sorting.
@@ -149,7 +148,7 @@ def _binomials(size: int, block: int, rate: float, draws: Draws) -> Ints:
 
 
 def _refined(word: int, block: int, rate: float, draws: Draws) -> int:
-    """The count at a uniform number of which the first bits decide nothing: with as many more as it takes."""
+    """The count at a uniform number whose first bits decide nothing, with as many more bits as needed."""
     bits = _WORD
     while True:
         for _ in range(bits // _WORD):
@@ -190,7 +189,7 @@ def _table(block: int, rate: float, bits: int) -> tuple[tuple[int, ...], tuple[i
 
 
 def _distinct(blocks: Ints, block: int, draws: Draws) -> Ints:
-    """For every entry a place of its own in its block, in rising order.
+    """A place of its own in its block for every entry, in rising order.
 
     Args:
       blocks: (k,) rising, none more often than it has places.
@@ -209,12 +208,11 @@ def thin(counted: JoinTuples, rate: float, draws: Draws) -> JoinTuples:
     """The weights of a Bernoulli sample of join tuples.
 
     Args:
-      counted: rows of tuples that are alike; the last row of `weights` is how many tuples each stands for, the others
-        are the weights of one such tuple.
-      draws: where the randomness comes from.
+      counted: rows of equal tuples; the last row of `weights` is how many tuples each stands for, the others are the
+        weights of one such tuple.
     Returns: one release fewer; weights are those of the tuples that stay, one and the same sample for all releases.
     Raises: InvalidParameter for counts or weights out of range.
-    Source: docs/mathematics.md, section 7.4. Rows of unlike weights are apart, so that thinning is right for any
+    Source: docs/mathematics.md, section 7.4. Rows of different weights are apart, so thinning is right for any
       weights.
     """
     if len(counted.weights) < 2:

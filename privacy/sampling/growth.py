@@ -1,11 +1,11 @@
-"""The exact numerics of a subsample's privacy loss: E[exp(h(K))] for a binomial K.
+"""E[exp(h(K))] for a binomial K: the exact numerics of a sample's privacy loss.
 
-K is the number of a unit's join tuples in a sample, h is made of parabolas, and what is worked out is the logarithm
-of sum over k of P(K = k) (exp(h(k)) - 1). Every term is positive and nothing is subtracted. The mass P is accurate
-in relative terms, also in the tails and for a trillion trials. The sum runs outwards from each of its peaks in
-blocks over which the terms change by a constant factor at most, so it takes some dozens of blocks, whatever n is; a
-block's sum comes from a few of its values. On a linear piece P(k) exp(s k) = M^n P'(k) with a tilted rate (the
-generating function of DP-S4S, Lemma 3.2): the peak is its mean.
+K is the number of a unit's join tuples in a sample, and h is made of parabolas. The result is the logarithm of the
+sum over k of P(K = k) (exp(h(k)) - 1). Every term is positive, and nothing is subtracted. The mass P is accurate in
+relative terms, also in the tails and for a trillion trials. The sum runs outwards from each of its peaks, in blocks
+over which the terms change by a constant factor at most. So it takes some dozens of blocks for any n, and a few
+values per block. On a linear piece P(k) exp(s k) = M^n P'(k) with a tilted rate (the generating function of DP-S4S,
+Lemma 3.2): the peak is its mean.
 """
 
 from __future__ import annotations
@@ -264,10 +264,10 @@ def _term(n: float, p: float, complement: float, piece: Floats, whole: float, pa
 
 
 _MARGIN = 1 + 1e-10
-"""Rounded up by more than the sum errs: against 60 digits it is right to 1e-12."""
+"""The result is rounded up by more than the sum errs: it is right to 1e-12 against 60 digits."""
 
 _LARGEST = 1e5
-"""Where h reaches beyond, no amplification is claimed: exp(h) P would lose more digits than the margin covers."""
+"""If h exceeds this, no amplification is claimed: exp(h) P would lose more digits than the margin covers."""
 
 
 @dataclass(frozen=True)
@@ -297,10 +297,9 @@ def log_moment(pieces: Sequence[Piece], trials: int, rate: float) -> float:
     Args:
       pieces: h on 1..trials, each count in one of them; h does not fall.
       trials: Delta >= 1.
-    Returns: in [0, h(trials)], rounded up by a relative 1e-10; h(trials) where trials or h are beyond what
-      a double can do.
+    Returns: in [0, h(trials)], rounded up by a relative 1e-10; h(trials) if trials or h are too large for a double.
     Raises: InvalidParameter for a parameter out of range.
-    Cost: some tens of microseconds per piece, whatever `trials` is.
+    Cost: some tens of microseconds per piece, for any `trials`.
     Source: docs/mathematics.md, section 7.1.
     """
     if not 0 < rate <= 1 or trials < 1:

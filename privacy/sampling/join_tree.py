@@ -1,4 +1,4 @@
-"""The tuples of an acyclic join, numbered without being made: how many there are, and which rows the n-th holds."""
+"""The tuples of an acyclic join, numbered without being built: how many there are, and which rows the n-th holds."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from privacy.sampling.draws import MAX_THINGS
 from privacy.units import Ints
 
 _CLOSE = 4
-"""A table of keys has so many entries per row at most; keys further apart are searched for."""
+"""The most entries of a table of keys per row; keys further apart are searched for."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TreePart(Private):
-    """The rows of one part of a join, and how they meet those of the part above. Private.
+    """The rows of one part of a join, and how they match those of the part above. Private.
 
     Attributes:
       rows: m, how many there are.
-      parent: the place of the part above, lower than its own; -1: it is the first.
-      own: the columns, (m,) each, that equal `above`, of whole numbers without NULL; of none, every row meets every
-        row.
+      parent: the place of the part above, lower than its own; -1 for the first part.
+      own: the columns, (m,) each, that equal `above`, of whole numbers without NULL; without columns every row
+        matches every row.
       above: as many columns of the part above, one entry per row of that.
     """
 
@@ -36,13 +36,13 @@ class TreePart(Private):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Branch:
-    """The rows of a part sorted by what they meet.
+    """The rows of a part sorted by what they match.
 
     Attributes:
       order: (m,) the rows, those with one key side by side.
-      ends: (m,) how many tuples of the part and all below it there are up to each of them, in that order.
-      first: per row of the part above, how many there are before those that it meets.
-      width: per row of the part above, how many it meets.
+      ends: (m,) the running total of tuples of the part and all below it, in that order.
+      first: per row of the part above, the total before the rows that it matches.
+      width: per row of the part above, the total of the rows that it matches.
     """
 
     order: Ints
@@ -52,18 +52,18 @@ class _Branch:
 
 
 class JoinTree:
-    """An acyclic join as a tree of parts, of which every row knows how many tuples lie below it.
+    """An acyclic join as a tree of parts, in which every row knows how many tuples lie below it.
 
-    A row's number is the product, over the parts below, of the sum of the numbers of the rows that it meets; of the
-    first part's rows they add up to the number of tuples. So tuple n is in the row of the first part whose range of
-    running totals holds n; what is left of n is written in digits, one for each part below, whose base is the number
-    of that part's tuples that the row meets; each digit is the n of its part. (Yannakakis 1981 for the semi-joins;
+    A row's number is the product, over the parts below, of the sum of the numbers of the rows that it matches. The
+    first part's numbers add up to the number of tuples. So tuple n is in the row of the first part whose range of
+    running totals holds n. The rest of n is written in digits, one for each part below, whose base is the number of
+    that part's tuples that the row matches. Each digit is the n of its part. (Yannakakis 1981 for the semi-joins;
     Carmeli et al., PODS 2020, for direct access.)
 
     Args:
       parts: at least one, parents first.
     Raises: TooLarge for 2^62 tuples or more.
-    Cost: O(rows log rows), whatever the number of tuples is.
+    Cost: O(rows log rows), for any number of tuples.
     """
 
     def __init__(self, parts: Sequence[TreePart]) -> None:
@@ -83,7 +83,7 @@ class JoinTree:
         return int(self._ends[-1]) if len(self._ends) else 0
 
     def rows(self, places: Ints) -> list[Ints]:
-        """Of some tuples, by their numbers from 0, the row of each part.
+        """The row of each part, for some tuples by their numbers from 0.
 
         Args:
           places: (k,) in [0, tuples).
@@ -125,7 +125,7 @@ def _branch(part: TreePart, numbers: Ints, rows_above: int) -> _Branch:
 
 
 def _met(keys: Ints, wanted: Ints) -> tuple[Ints, Ints]:
-    """Where each wanted key begins and ends among the sorted ones; by a table where those lie close together."""
+    """Where each wanted key begins and ends among the sorted ones; by a table for dense keys."""
     low, high = (int(keys[0]), int(keys[-1])) if len(keys) else (0, -1)
     if high - low >= _CLOSE * (len(keys) + len(wanted)):
         return np.searchsorted(keys, wanted, side="left"), np.searchsorted(keys, wanted, side="right")

@@ -1,4 +1,4 @@
-"""How much one release from a sample may tell when the sample gains k tuples of one unit: piecewise linear."""
+"""What one release from a sample may cost if the sample gains k tuples of one unit: piecewise linear in k."""
 
 from __future__ import annotations
 

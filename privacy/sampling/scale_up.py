@@ -1,6 +1,6 @@
 """From a sample to the whole: division by the rate, the sampling error, and whether a sample helps at all.
 
-Released values and public numbers enter, and nothing else is read.
+Only released values and public numbers enter.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ MISS = 0.01
 def scale_up(noisy: NoisyAnswer, rate: float, thresholds: int) -> NoisyAnswer:
     """Divide a release from a Bernoulli sample by its rate.
 
-    The interval covers mu / q, where mu is what the truncated answer at the published tau is on average over
-    samples; without truncation mu / q is the true answer. It is made of released numbers only.
+    The interval covers mu / q, where mu is the mean over samples of the truncated answer at the published tau.
+    Without truncation mu / q is the true answer. Only released numbers enter.
 
-    The truncated answer Z at a fixed tau is a self-bounding function of which tuples are in the sample: leaving out
-    tuple t lowers the optimum by at most x_t <= 1, and the x_t add up to Z. So, with x = ln(1 / beta),
+    The truncated answer Z at a fixed tau is a self-bounding function of the sampled tuples: leaving out tuple t
+    lowers the optimum by at most x_t <= 1, and the x_t add up to Z. So, with x = ln(1 / beta),
 
         P(Z >= mu + x/3 + sqrt(x^2/9 + 2 x mu)) <= beta   and   P(Z <= mu - sqrt(2 x mu)) <= beta,
 
-    which bounds mu from the interval for Z. The tau was chosen by looking at the sample, so beta is divided
-    by the number of thresholds; and by two, for two sides.
+    which bounds mu from the interval for Z. The tau was chosen on the sample, so beta is divided by the number of
+    thresholds, and by two for two sides.
 
     Args:
-      thresholds: how many a mechanism could choose from.
+      thresholds: how many candidates the mechanism had.
     Returns: `released_sample` with values, tau and noise_scale divided by q.
     Raises: InvalidParameter.
-    Source: Boucheron, Lugosi, Massart, Concentration Inequalities (2013), theorem 6.12; docs/mathematics.md,
-      section 7.5.
+    Source: Boucheron, Lugosi, Massart, Concentration Inequalities (2013), theorem 6.12; docs/mathematics.md, section
+      7.5.
     """
     if thresholds < 1:
         raise InvalidParameter("a mechanism chooses from one threshold or more")
@@ -53,10 +53,10 @@ def scale_up(noisy: NoisyAnswer, rate: float, thresholds: int) -> NoisyAnswer:
 
 
 def scale_up_noise(noisy: NoisyAnswer, rate: float) -> NoisyAnswer:
-    """Divide a release from a Bernoulli sample by its rate, where nothing is known of the sampling error.
+    """Divide a release from a Bernoulli sample by its rate, if nothing is known of the sampling error.
 
-    The concentration of `scale_up` is that of an optimum of which a tuple adds at most its own weight. Sums that are
-    clipped, or cut by a program of another objective, are none.
+    `scale_up` needs an optimum to which a tuple adds at most its own weight. Clipped sums, or sums of another
+    program, are none.
 
     Returns: `truncated_sample`: the interval covers the noise alone, around the sample's truncated answer over q.
     Raises: InvalidParameter.
@@ -92,7 +92,7 @@ _SIGMAS = 1.96
 
 
 class Noisy(Protocol):
-    """A measurement, of one group's answers or of all groups together: here only its noise matters."""
+    """A measurement of one group's answers or of all groups together; only its noise matters here."""
 
     def expected_noise(self, n_groups: int, /) -> list[tuple[float, float]]:
         """(tau, half-width) per threshold in normalised weight. Public."""
@@ -100,12 +100,12 @@ class Noisy(Protocol):
 
 @dataclass(frozen=True)
 class Advice:
-    """What an answer from a sample is off by, against what one from all tuples is. Public.
+    """By how much an answer from a sample is off, and one from all tuples. Public.
 
     All in units of the largest weight; half-widths at the confidence of the measurements, 95% by default.
 
     Attributes:
-      noise: of the release, at the smallest threshold that cuts no unit of Delta tuples, divided by q.
+      noise: of the release, at the smallest threshold that clips no unit of Delta tuples, divided by q.
       noise_of_all: the same without sampling.
       unit_sampling: of sampling, for one join tuple of weight 1; it grows with the root of their number.
     """
@@ -116,14 +116,14 @@ class Advice:
 
     @property
     def break_even(self) -> float:
-        """With fewer join tuples than this the sample's answer is the better one; 0: never, infinity: always.
+        """With fewer join tuples than this the sample's answer is better; 0: never, infinity: always.
 
-        It is 0 for most: a sum's noise grows with what a unit can add, and so does what a sample keeps of it. Where
-        the noise has scale b and no unit is cut, epsilon = ln E[exp(K / b)] >= q Delta / b by Jensen's inequality,
-        so b / q >= Delta / epsilon: amplification at best pays for the division by q. What is left to gain is
-        that of thresholds that are powers of two, of which a sample's may lie closer to what a unit has.
+        It is usually 0: a sum's noise grows with what a unit can add, and so does what a sample keeps of it. If the
+        noise has scale b and no unit is clipped, epsilon = ln E[exp(K / b)] >= q Delta / b by Jensen's inequality. So
+        b / q >= Delta / epsilon: at best amplification pays for the division by q. A sample can still gain if its
+        threshold, a power of two, lies closer to what a unit has.
         Source: Accuracy gains from privacy amplification through sampling: gains need a sensitivity that does not
-        depend on the size of the data.
+          depend on the size of the data.
         """
         saved = self.noise_of_all**2 - self.noise**2
         if saved <= 0:
@@ -134,13 +134,13 @@ class Advice:
 def advice(sampled: Noisy, whole: Noisy, tuples_per_unit: int, rate: float, n_groups: int = 1) -> Advice:
     """Predict noise and sampling error of one of several groups.
 
-    Sampling is off by 1.96 sqrt((1 - q) / q) times the root of the number of join tuples at most, as each weighs at
+    Sampling is off by at most 1.96 sqrt((1 - q) / q) times the root of the number of join tuples, as each weighs at
     most 1.
 
     Args:
       sampled, whole: the mechanism at that rate, with its amplified budgets, and without a sample.
-      tuples_per_unit: Delta >= 1, a public bound on the join tuples of one unit. What is predicted for a unit of
-        Delta tuples is an upper bound for others; how the threshold will be chosen depends on private data.
+      tuples_per_unit: Delta >= 1, a public bound on the join tuples of one unit. The prediction for a unit of Delta
+        tuples is an upper bound for others.
     """
     noise, noise_of_all = (
         covering_noise(made, tuples_per_unit, here, n_groups) for made, here in ((sampled, rate), (whole, 1.0))
@@ -149,10 +149,11 @@ def advice(sampled: Noisy, whole: Noisy, tuples_per_unit: int, rate: float, n_gr
 
 
 def covering_noise(measurement: Noisy, tuples_per_unit: int, rate: float, n_groups: int = 1) -> float:
-    """The half-width of the release, divided by q, at the smallest threshold that hardly cuts a unit of Delta tuples.
+    """The half-width of the release, divided by q, at the smallest threshold that rarely clips a unit of Delta
+    tuples.
 
-    In the sample it has q Delta tuples, and four standard deviations more with a chance of some 1e-4; where the
-    ladder ends before, nothing is cut at its end.
+    In the sample it has q Delta tuples, and four standard deviations more with a chance of some 1e-4. If there is no
+    such threshold, the largest one.
     """
     mean = rate * tuples_per_unit
     most = min(tuples_per_unit, mean + 4 * math.sqrt(mean * (1 - rate)) + 4 * (rate < 1))

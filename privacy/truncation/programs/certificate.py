@@ -1,11 +1,11 @@
-"""Both bounds of a program recomputed in integers: no solver is believed.
+"""Both bounds of a program, recomputed in integers whatever a solver returns.
 
-A status ("optimal", "unknown", "almost solved") proves nothing. From a solver's x this module builds a point that is
-feasible in exact integers, and from y >= 0, any y, a bound above the optimum by weak duality:
+A solver's status proves nothing. From a solver's x this module builds a point that is feasible in exact integers.
+From any y >= 0 it builds a bound above the optimum by weak duality:
 
     fbar <= sum_u c_u y_u + sum_t w_t max(0, 1 - sum_{u in U(t)} y_u).
 
-Both are computed in fixed point finer than the units, so small thresholds lose nothing to rounding.
+Both use a fixed point that is finer than the units, so small thresholds lose nothing to rounding.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LOW = (1 << _LOW_BITS) - 1
 
 @kernel
 def unit_contributions(indptr: Ints, units: Ints, x: Ints, contribution: Ints) -> None:
-    """load = total of each unit's tuples, saturating at MAX_UNITS."""
+    """contribution = total of each unit's tuples, saturating at MAX_UNITS."""
     contribution[:] = 0
     for t in range(len(x)):
         for e in range(indptr[t], indptr[t + 1]):
@@ -39,11 +39,10 @@ def unit_contributions(indptr: Ints, units: Ints, x: Ints, contribution: Ints) -
 
 @kernel
 def make_feasible(indptr: Ints, units: Ints, caps: Ints, x: Ints, room: Ints) -> None:
-    """In place: cut every tuple by its most overloaded unit, exactly; room = what each cap leaves, >= 0.
+    """Clip every tuple in place by its most overloaded unit, exactly; room = what each cap leaves, >= 0.
 
-    Rounding down after a ratio shrunk by 2^-48 keeps every sum below its cap. That is not taken on trust
-    either: a unit that still exceeded its cap would lose its tuples. A saturated load is unknown, so its
-    tuples count nothing.
+    Rounding down after a ratio shrunk by 2^-48 keeps every sum below its cap. If a unit still exceeded its cap, it
+    would lose its tuples. A saturated contribution is unknown, so its tuples count nothing.
     """
     unit_contributions(indptr, units, x, room)
     ratio = np.ones(len(caps))
@@ -129,7 +128,7 @@ _DUAL_ONE = 1 << _DUAL_BITS
 """Duals are rounded to multiples of this part of one: 2^24 tuples that are priced at exactly one lose 2^-18."""
 
 _DEGENERATE = _DUAL_ONE >> 20
-"""Tuples that are priced at one, but for this much, are filled before the others."""
+"""Tuples priced at one, but for this much, are filled before the others."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -141,11 +140,11 @@ class Certificate(Private):
     bits: int
 
     def within(self, slack: int) -> bool:
-        """Whether the bounds are at most `slack` units apart."""
+        """Are the bounds at most `slack` units apart?"""
         return self.upper - self.value <= slack << self.bits
 
     def plus(self, settled: int) -> Certificate:
-        """The same proof beside a part that is worth exactly `settled` units."""
+        """The same proof, with a part beside it that is worth exactly `settled` units."""
         return Certificate(self.value + (settled << self.bits), self.upper + (settled << self.bits), self.bits)
 
     def beside(self, other: Certificate) -> Certificate:
@@ -164,7 +163,7 @@ class Certificate(Private):
     def floor(self, halvings: int = 0) -> int:
         """The value divided by 2^halvings, in whole units, rounded down.
 
-        Sensitivity: of an exact value tau, as before rounding, because tau is a whole number of units.
+        Sensitivity: for an exact value tau, as before rounding, because tau is a whole number of units.
         """
         return self.value >> (self.bits + halvings)
 
@@ -192,12 +191,12 @@ def certify(program: PreparedProgram, x: Floats, y: Floats) -> Certificate:
 
 
 def _within(values: Floats, most: float) -> Floats:
-    """Values in [0, most]; what is no number is nothing."""
+    """Values in [0, most]; anything that is no number is 0."""
     return np.clip(np.nan_to_num(values, nan=0.0, posinf=most, neginf=0.0), 0.0, most)
 
 
 def _primal_value(program: PreparedProgram, given: Floats, dual: Ints) -> int:
-    """What a feasible point near the given one, in units, is worth: cut, then filled, first where the dual pays."""
+    """The value of a feasible point near the given one, in units: clipped, then filled, first where the dual pays."""
     incidence = program.incidence
     x = np.minimum(np.floor(given).astype(np.int64), program.weights)
     room = np.empty_like(program.caps)

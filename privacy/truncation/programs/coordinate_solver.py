@@ -1,7 +1,6 @@
-"""Sweeps over the tuples at prices that move with each: the fastest, without a proof that it ends.
+"""Coordinate ascent on the augmented Lagrangian: sweeps over the tuples at prices that change with each.
 
-Coordinate ascent on the augmented Lagrangian, tuples in a spread order: for programs of many tuples and few units, as
-of dense graphs.
+It is the fastest solver for programs of many tuples and few units, such as dense graphs. It need not converge.
 """
 
 from __future__ import annotations
@@ -18,15 +17,15 @@ from privacy.truncation.programs.program import Point, PreparedProgram
 from privacy.units import Floats, Ints
 
 PRICE, PENALTY = range(2)
-"""Columns of `units`, side by side, so that one line of the cache brings both."""
+"""Columns of `units`, side by side, so that one cache line holds both."""
 
 
 @kernel
 def spread(indptr: Ints, units: Ints, weights: Floats, step: int, table: Table, worth: Floats) -> None:
     """Write tuple (p * step) mod m at place p: owners into the table, which is full of nobody, weights beside them.
 
-    Tuples come sorted by their owners. One after the other in that order, those of one unit would settle its price
-    before anybody else's tuples are heard; spread by a golden section of m, any stretch of places is a sample of all.
+    Tuples come sorted by their owners. In that order the tuples of one unit would settle its price before other
+    tuples take part. Spread by a golden section of m, any stretch of places is a sample of all.
     """
     m = len(weights)
     t = 0
@@ -59,9 +58,9 @@ def add_all(table: Table, places: Places, x: Floats, contribution: Floats) -> No
 def sweep(table: Table, places: Places, weights: Floats, units: Floats, x: Floats, y: Floats) -> None:
     """One pass over the tuples, in place, and the multipliers' step after it.
 
-    The augmented Lagrangian charges a tuple for unit u the price s_u = max(0, y_u + rho_u (load_u - c_u)); a tuple
-    that is worth more than its prices, or less, moves until it is worth them, within its bounds, and its units'
-    prices move with it at once. Without a branch: where nothing moves, nothing is added.
+    The augmented Lagrangian charges a tuple for unit u the price s_u = max(0, y_u + rho_u (load_u - c_u)). A tuple
+    that is worth more or less than its prices moves within its bounds until it is worth them, and its units' prices
+    move at once. It has no branch: where nothing moves, nothing is added.
 
     Args:
       table, places, weights: (m, K) owners and (m,) weights in the order of the sweep.
@@ -88,11 +87,12 @@ def sweep(table: Table, places: Places, weights: Floats, units: Floats, x: Float
 
 
 _PENALTY = 1.5
-"""By how much a unit's price rises when it is twice its cap over. From 1 to 2 all dense programs that were tried are
-solved in 20 to 80 sweeps; at 0.3 multipliers crawl, at 10 one sweep is far from the best point of its prices."""
+"""By how much a unit's price rises if it exceeds its cap by the cap. From 1 to 2 all tested dense programs take 20 to
+80 sweeps. At 0.3 multipliers move slowly; at 10 one sweep is far from the best point of its prices."""
 
 _FIRST_LOOK = 4
-"""Sweeps before the first look. A look costs as much as ten: each time there are this many more before the next."""
+"""Sweeps before the first look. A look costs as much as ten sweeps, so each pause is this much longer than the last.
+"""
 
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
@@ -102,13 +102,12 @@ class CoordinateSolver:
     """The method of multipliers, with one sweep of exact coordinate steps between two steps of the multipliers.
 
     A first-order method learns the prices of n units from one sum over all m tuples per pass. Here every tuple sees
-    the prices that the ones before it made, so that one pass is as good as many where m is far larger than n; and the
-    point is nearly feasible from early on, which is what costs the first-order method most of its passes.
-    One sweep between two steps is no proof of convergence. None is needed: the certificate proves what is returned,
-    and behind this route stands one that always converges.
+    the prices that the tuples before it made. If m is far larger than n, one pass is worth many. The point is also
+    nearly feasible early, which takes a first-order method most of its passes. Convergence is not proved, and need
+    not be: the certificate proves the result, and the next solver always converges.
 
     Attributes:
-      sweep_limit: after so many the next route is tried.
+      sweep_limit: after so many the next solver is tried.
     Source: Hestenes, "Multiplier and gradient methods" (1969); Bertsekas, "Constrained optimization and Lagrange
       multiplier methods" (1982); the sweeps between: Hildreth, "A quadratic programming procedure" (1957).
     """
@@ -147,7 +146,7 @@ class CoordinateSolver:
 
 
 def golden_step(m: int) -> int:
-    """The step near the golden section of m that has no divisor in common with it: it visits every tuple once."""
+    """The step near the golden section of m that is coprime to m, so that it visits every tuple once."""
     step = max(1, int(m * _GOLDEN))
     while math.gcd(step, m) > 1:
         step += 1

@@ -1,16 +1,15 @@
-"""Programs of two members per tuple, exactly: peeled, solved as a flow, and proved in integers.
+"""Programs of two members per tuple, solved exactly: peeled, solved as a flow, and proved in integers.
 
-Such a program is a weighted graph: members are its nodes, tuples its edges. First, what can be decided without a
-flow, and a good guess at the rest, by Karp and Sipser's algorithm with capacities. A member is slack when all that
-is left of its pairs fits under its cap. A pair of a slack member can only help by filling its other member, so it
-fills it; a member that is full ends its other pairs, which may leave their members slack. While that goes on, every
-step is exact (docs/mathematics.md, section 3.3). When it stops, a guess must be made: some member is filled, from
-those neighbours first that are closest to being slack, and the exact steps go on from there. The guesses start the
-flow; on graphs of people they miss the optimum by 0.1%.
+Such a program is a weighted graph: members are its nodes, tuples its edges. Karp and Sipser's algorithm with
+capacities decides what needs no flow, and guesses the rest. A member is slack if what is left of its pairs fits under
+its cap. A pair of a slack member can only help by filling its other member, so it fills it. A full member ends its
+other pairs, which may leave their members slack. These steps are exact (docs/mathematics.md, section 3.3). When they
+stop, some member is filled by a guess, from the neighbours that are closest to slack, and the exact steps go on. The
+guesses start the flow; on graphs of people they miss the optimum by 0.1%.
 
-Then a flow and a cut of the same size prove each other, recomputed in integers, whatever the kernels say.
-For flows f, g along each pair {u, v}, one per arc of the double cover, that respect all weights and the caps of all
-copies, (f + g) / 2 is feasible in the program. For any duals y, z in {0, 1} of the left and the right copies,
+Then a flow and a cut of the same size prove each other, recomputed in integers. Take flows f, g along each pair {u,
+v}, one per arc of the double cover, that respect all weights and the caps of all copies. Then (f + g) / 2 is feasible
+in the program. For any duals y, z in {0, 1} of the left and the right copies,
 
     2 fbar <= sum_u c_u (y_u + z_u) + sum_{u, v} w (max(0, 1 - y_u - z_v) + max(0, 1 - y_v - z_u)).
 
@@ -64,7 +63,7 @@ class Pairs(Private):
         return self.totals(self.weights, self.weights)
 
     def totals(self, of_first: Ints, of_second: Ints) -> Ints:
-        """(n,) per member, what its pairs hold for it, each in [0, 2^62]: exact, saturating at 2^62."""
+        """(n,) per member, the total of its pairs' values, each in [0, 2^62]: exact, saturating at 2^62."""
         n = len(self.caps)
         return saturating_add(saturating_sums(self.first, of_first, n), saturating_sums(self.second, of_second, n))
 
@@ -72,11 +71,11 @@ class Pairs(Private):
 def pairs_of(program: PreparedProgram) -> tuple[int, Pairs]:
     """Settle the tuples of one member, and take the others as pairs.
 
-    A tuple of one member can only help by filling it, so these tuples fill it first (docs/mathematics.md,
-    section 3.3, the presolve). A tuple never counts above its smallest cap, so larger weights are cut to it.
+    A tuple of one member can only help by filling it, so these tuples fill it first (docs/mathematics.md, section
+    3.3). A tuple never counts above its smallest cap, so larger weights are clipped to it.
 
     Returns: the exact value of the tuples of one member, and the program of the others beside them.
-    Raises: SolverFailed when a tuple has more than two members.
+    Raises: SolverFailed if a tuple has more than two members.
     """
     owners, units, caps = program.incidence.owners, program.incidence.units, program.caps
     if len(owners) and int(owners.max()) > 2:
@@ -96,20 +95,20 @@ def pairs_of(program: PreparedProgram) -> tuple[int, Pairs]:
 OPEN, SLACK, FULL = 0, 1, 2
 
 SATURATED = 1 << 62
-"""A load of this much or more: unknown, so never slack, and not reduced."""
+"""A contribution of this much or more is unknown, so never slack, and not reduced."""
 
 
 class Peeling(NamedTuple):
-    """What has been given out so far. All capacities are exact: x is feasible at every moment.
+    """What has been decided so far. All capacities are exact: x is feasible at every moment.
 
     Attributes:
       weights: (m,) int64, at most the caps of both members.
       x: (m,) int64 what each pair counts, at most its weight.
       done: (m,) bool whether the pair is decided.
       spare: (n,) int64 >= 0, each cap less what the pairs of the member count.
-      load: (n,) int64 the weight of the pairs that are not decided.
+      contribution: (n,) int64 the weight of the pairs that are not decided.
       role: (n,) int8 OPEN, SLACK or FULL.
-      queue: (n,) int32 members that left OPEN and whose pairs are still to be decided.
+      queue: (n,) int32 members that left OPEN and whose pairs are not decided yet.
     """
 
     weights: Ints
@@ -152,7 +151,7 @@ def guess(graph: Neighbours, state: Peeling, order: Ints) -> None:
 
 @kernel
 def _by_need(graph: Neighbours, state: Peeling, u: int) -> Ints:
-    """The undecided slots of a member, those first whose other end misses the least to be slack."""
+    """The undecided slots of a member, first those whose other end is closest to slack."""
     slots = np.empty(graph.start[u + 1] - graph.start[u], np.int64)
     missing = np.empty(len(slots), np.int64)
     count = 0
@@ -195,7 +194,7 @@ def _decide(graph: Neighbours, state: Peeling, u: int, slot: int, most: int) -> 
 
 @kernel
 def _close(state: Peeling, u: int, waiting: int) -> int:
-    """Put an open member that became slack or full into the queue. Returns how many wait there."""
+    """Put an open member that became slack or full into the queue. Returns the length of the queue."""
     if state.role[u] == OPEN:
         if state.spare[u] == 0:  # first: what did not fit is no longer in the load
             state.role[u] = FULL
@@ -210,7 +209,7 @@ def _close(state: Peeling, u: int, waiting: int) -> int:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FlowAndCut(Private):
-    """What a solver claims.
+    """A flow and a cut, not yet proved.
 
     Attributes:
       forward: (m,) int64 flow from the left copy of each pair's first member to the right copy of its second.
@@ -227,7 +226,7 @@ class FlowAndCut(Private):
 def proved(pairs: Pairs, claim: FlowAndCut) -> Certificate:
     """The optimum in half units.
 
-    Raises: SolverFailed when the flow is not feasible or the cut is not as small as the flow.
+    Raises: SolverFailed if the flow is not feasible or the cut is larger than the flow.
     Cost: linear, without a kernel.
     """
     forward, backward = claim.forward, claim.backward
@@ -263,16 +262,17 @@ _PATHS = 1 << 17
 def exact_flow(program: PreparedProgram) -> Certificate:
     """The optimum of a program in which every tuple has one or two members.
 
-    Fractional b-matching: integer weights and caps have an optimum in half units, half of a maximum flow on the
-    double cover, and on graphs with two sides an integer. It is unique, so it does not depend on how it was found.
+    It is a fractional b-matching: integer weights and caps have an optimum in half units, half of a maximum flow on
+    the double cover. On bipartite graphs it is an integer. The optimum is unique, so it does not depend on how it was
+    found.
 
     Args:
       program: weights in [0, 2^62], caps in [0, 2^62); before presolve or after it.
     Returns: value == upper, in half units.
-    Raises: SolverFailed for a tuple of three members, for 2^30 tuples, and when flow and cut do not prove each
-      other (a bug, not an outcome).
-    Cost: linear, a sort, and Dinic's algorithm on what peeling leaves: 0.1 s for 350,000 tuples of a
-      friendship graph at the worst threshold. 90 bytes per tuple.
+    Raises: SolverFailed for a tuple of three members, for 2^30 tuples, and if flow and cut do not prove each other,
+      which is a bug.
+    Cost: linear, a sort, and Dinic's algorithm on what peeling leaves: 0.1 s for 350,000 tuples of a friendship graph
+      at the worst threshold. 90 bytes per tuple.
     Source: docs/mathematics.md, section 3.3.
     """
     settled, pairs = pairs_of(program)
@@ -285,7 +285,7 @@ def exact_flow(program: PreparedProgram) -> Certificate:
 
 
 def exact_optimum(program: PreparedProgram, slack: int) -> Certificate:
-    """`exact_flow` where an optimiser may leave so much slack: it leaves none."""
+    """`exact_flow` as an optimiser, which leaves no slack."""
     assert slack >= 0
     return exact_flow(program)
 
@@ -324,7 +324,7 @@ def _with_core(pairs: Pairs, state: Peeling, decided: FlowAndCut) -> FlowAndCut:
 
 
 def _guess(graph: Neighbours, state: Peeling, members: Ints) -> None:
-    """Fill all members, those first that miss the least to be slack."""
+    """Fill all members, first those that are closest to slack."""
     order = members[np.argsort((state.contribution - state.spare)[members], kind="stable")]
     for start in range(0, len(order), _GUESSES):
         guess(graph, state, order[start : start + _GUESSES])

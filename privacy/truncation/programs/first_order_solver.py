@@ -1,6 +1,5 @@
-"""The first-order method, which always ends with a proof.
-
-Linear memory, a pass over the owners per iteration, and it can be stopped anywhere.
+"""The first-order method, which always ends with a proof, in linear memory and one pass over the owners per
+iteration.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ from privacy.truncation.programs.program import Point, PreparedProgram
 from privacy.units import Floats
 
 Table = NDArray[np.uint32]
-"""(m, K) owners of each tuple, n (nobody) where it has fewer; unsigned, so that no index is tested for its sign."""
+"""(m, K) owners of each tuple, n (nobody) for missing ones; unsigned, so that no index is tested for its sign."""
 
 Places = tuple[int, ...]
-"""K zeros: the length of a tuple is known to the compiler, which unrolls the loops over the owners."""
+"""K zeros: the compiler knows the length of a tuple and unrolls the loops over the owners."""
 
 OMEGA, SINCE_RESTART, FIRST_RESIDUAL, LAST_RESIDUAL, ITERATIONS = range(5)
-"""Places of the scalars that live between two calls of `iterate`."""
+"""Places of the scalars that `iterate` keeps between two calls."""
 
 _SUFFICIENT, _NECESSARY, _ARTIFICIAL = 0.2, 0.5, 0.36
 """Restart rules of PDLP: a residual that fell this far, or this far and rises again, or so long an epoch."""
@@ -172,7 +171,7 @@ def projected(
 
 
 _ENTRIES_PER_CALL = 1 << 23
-"""How much a kernel chews between two looks at whether to stop: some tens of milliseconds."""
+"""Owners that a kernel reads in one call: some tens of milliseconds, so that signals are heeded."""
 
 _FIRST_LOOK = 64
 _LOOK_GROWTH = 8
@@ -183,8 +182,8 @@ class FirstOrderSolver:
     """Restarted, reflected Halpern iterations of the preconditioned primal-dual hybrid gradient.
 
     Attributes:
-      iteration_limit: None goes on until the caller is satisfied. The method converges linearly on every linear
-        program, so that a caller who asks for a positive gap is satisfied in the end.
+      iteration_limit: None goes on until the caller stops. The method converges linearly on every linear program, so
+        any positive gap is reached.
     Source: Lu and Yang, "Restarted Halpern PDHG for linear programming" (2024); Applegate et al., PDLP (2021).
     """
 
@@ -193,8 +192,8 @@ class FirstOrderSolver:
     def points(self, program: PreparedProgram) -> Iterator[Point]:
         """See LinearProgramSolver. Points come at geometrically growing distances; both arrays are used again.
 
-        Cost: 2.5 ns per owner and iteration; hundreds of iterations for thresholds that cut few, thousands for
-          small ones. Memory: 4 bytes per owner and 40 per tuple.
+        Cost: 2.5 ns per owner and iteration. Thresholds that clip few units take hundreds of iterations, small ones
+          thousands. Memory: 4 bytes per owner and 40 per tuple.
         """
         state = _State(program)
         look = _FIRST_LOOK
@@ -208,7 +207,7 @@ class FirstOrderSolver:
 
 
 class _State:
-    """The iterate between two looks. One unit more than there are stands for nobody: its dual is always 0."""
+    """The iterate between two looks. One more unit than there are stands for nobody: its dual is always 0."""
 
     def __init__(self, program: PreparedProgram) -> None:
         incidence = program.incidence

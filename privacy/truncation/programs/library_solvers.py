@@ -1,7 +1,7 @@
-"""Programs handed to libraries: HiGHS, and cvxpy as on a blackboard.
+"""Solvers from libraries: HiGHS, and cvxpy with the program as printed.
 
-HiGHS goes by simplex, or by interior point without crossover. The program in cvxpy is for `solver = "reference"`,
-`noisegate verify` and tests.
+HiGHS uses simplex, or interior points without crossover. cvxpy is for `solver = "reference"`, `noisegate verify` and
+tests.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class HighsSolver:
     """A silent, single-threaded, cold start without presolve: the same program gives the same point.
 
     Attributes:
-      method: "simplex"; or "ipm" without crossover (degenerate duals make the crossover the slow part).
+      method: "simplex"; or "ipm" without crossover, which degenerate duals make slow.
       iteration_limit: deterministic bound on the work; the point reached by then is returned.
     """
 
@@ -32,9 +32,9 @@ class HighsSolver:
     iteration_limit: int = 2_000_000_000
 
     def points(self, program: PreparedProgram) -> Iterator[Point]:
-        """See LinearProgramSolver: one point. The status of HiGHS is not looked at, only whether vectors exist.
+        """See LinearProgramSolver: one point. Any returned vectors are used, whatever the status of HiGHS.
 
-        Raises: SolverFailed when HiGHS refuses the model or returns no point.
+        Raises: SolverFailed if HiGHS refuses the model or returns no point.
         """
         highs = highspy.Highs()
         for option, value in self._options().items():
@@ -66,7 +66,7 @@ class HighsSolver:
 
 
 def _model(program: PreparedProgram) -> highspy.HighsLp:
-    """Minimise minus the total; the CSR of the tuples is the column-wise matrix as it stands."""
+    """Minimise minus the total; the CSR of the tuples is the column-wise matrix."""
     weights, caps = program.scaled()
     model = highspy.HighsLp()
     model.num_col_, model.num_row_ = len(weights), len(caps)
@@ -96,7 +96,7 @@ class ReferenceSolver:
     def points(self, program: PreparedProgram) -> Iterator[Point]:
         """See LinearProgramSolver: one point.
 
-        Raises: SolverFailed when Clarabel gives up without a point.
+        Raises: SolverFailed if Clarabel gives up without a point.
         """
         import cvxpy  # a second of import that only this route pays
 

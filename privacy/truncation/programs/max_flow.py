@@ -1,18 +1,15 @@
 """The double cover of a graph, and Dinic's maximum flow on it.
 
-In the double cover every member is once on the left and once on the right, so that any graph has two sides.
-A pair {u, v} becomes the arcs u -> v and v -> u from the left to the right, each with its weight as capacity; the
-source feeds every left copy and the sink drains every right copy with the member's cap. The mean of both arcs of
-a pair is feasible in the program, and a feasible x gives a flow of 2 sum x: so the optimum is half of a maximum
-flow (docs/mathematics.md, section 3.3). Where a component has two sides by itself, its copy with the
-sides exchanged is left idle.
+In the double cover every member is once on the left and once on the right, so that any graph becomes bipartite. A
+pair {u, v} becomes the arcs u -> v and v -> u from left to right, each with its weight as capacity. The source feeds
+every left copy and the sink drains every right copy with the member's cap. The mean of both arcs of a pair is
+feasible in the program, and a feasible x gives a flow of 2 sum x. So the optimum is half of a maximum flow
+(docs/mathematics.md, section 3.3). In a bipartite component the copy with the sides exchanged stays idle.
 
-The flow goes one step per call, so that the caller may stop in between.
-Levels are searched from the sources, paths then backwards from the sinks with something to spare, so that a search
-never enters what cannot lead to a source. Not only the nearest sinks are served but each along its own shortest
-paths: a path lowers the level by one with every arc, which keeps levels valid as distances, so that every sink is
-farther away in the next phase, as in Dinic's algorithm, and there are fewer phases. Near the end most sources can
-reach no sink any more, and never will again; `abandon` takes them out of the search.
+Levels are searched from the sources, then paths backwards from the sinks with something to spare. So a search never
+enters a dead end. Each sink is served along its own shortest paths: a path lowers the level by one with every arc,
+which keeps levels valid as distances. Every sink is then farther away in the next phase, as in Dinic's algorithm,
+with fewer phases. Near the end most sources can reach no sink any more; `abandon` removes them from the search.
 Integers do not overflow: flows stay between 0 and a capacity, spares only fall.
 Source: Dinic (1970), with current arcs; distance labels as in Goldberg and Tarjan (1988).
 """
@@ -29,7 +26,7 @@ from privacy.units import Bools, Int32s, Ints
 
 
 class Neighbours(NamedTuple):
-    """A graph by its nodes. A slot is a pair seen from one of its members; every pair has two.
+    """A graph by its nodes. A slot is a pair as one of its members sees it; every pair has two.
 
     Attributes:
       start: (n + 1,) int64; the slots of u are start[u]..start[u + 1] - 1.
@@ -187,14 +184,14 @@ def read_cut(cover: Cover, side: NDArray[np.int8]) -> tuple[Bools, Bools]:
 
 _DEAD = -2
 _ABANDONED = (1 << 31) - 1
-"""No search meets this level, and it lies on the source's side of the cut, as all levels that are not negative."""
+"""A level that no search meets. Like all levels that are not negative, it lies on the source's side of the cut."""
 
 
 @kernel
 def layers(graph: Neighbours, flow: Cover) -> int:
     """Set the levels, and collect the sinks that can be reached, nearest first. Returns how many.
 
-    None says that the flow is maximum, and the levels that are not negative are the source's side of a minimum cut.
+    Without any the flow is maximum, and the levels that are not negative are the source's side of a minimum cut.
     """
     n = len(flow.left_spare)
     size = 0
@@ -250,7 +247,8 @@ def _reach(
 
 @kernel
 def abandon(graph: Neighbours, flow: Cover) -> None:
-    """Take out of all later searches what can reach no sink: no residual arc leaves that set, so none ever will.
+    """Remove from all later searches the nodes that can reach no sink. No residual arc leaves that set, so none ever
+    will.
 
     Cost: one search from the sinks.
     """
@@ -282,7 +280,7 @@ def abandon(graph: Neighbours, flow: Cover) -> None:
 def augment(graph: Neighbours, flow: Cover, first: int, last: int, limit: int) -> int:
     """Send flow to these of the collected sinks along paths that are shortest for each, at most `limit` of them.
 
-    Returns: the sink to go on with; `last` when no such path is left.
+    Returns: the next sink; `last` if no such path is left.
     """
     paths = 0
     for i in range(first, last):

@@ -1,6 +1,6 @@
 """Exact reductions that finish most programs, and the parts that share no unit.
 
-A program is shrunk without changing its optimum, in integers that stop at MAX_UNITS; each part of what is left goes
+They shrink a program without changing its optimum, in integers that saturate at MAX_UNITS. Each part of the rest goes
 to the method that suits it.
 """
 
@@ -23,7 +23,7 @@ _LOW = (1 << _LOW_BITS) - 1
 
 @kernel
 def clip_and_load(indptr: Ints, units: Ints, weights: Ints, caps: Ints, contribution: Ints) -> None:
-    """In place: no tuple weighs more than its smallest cap; load = what each unit's tuples weigh, saturating."""
+    """In place: no tuple weighs more than its smallest cap; contribution = what each unit's tuples weigh, saturating."""
     contribution[:] = 0
     for t in range(len(weights)):
         weight = weights[t]
@@ -239,7 +239,7 @@ def take_rows(indptr: Ints, units: Ints, order: NDArray[np.integer], indptr_out:
 def pairs_and_rest(program: PreparedProgram) -> tuple[PreparedProgram | None, PreparedProgram | None]:
     """The connected components in which every tuple has at most two owners, together, and all the others, together.
 
-    The first part is a flow, exact in integers; what is left of the gap is then the other's alone.
+    The first part is a flow, exact in integers, so the whole gap is left for the other.
     Cost: linear. The order of tuples and units stays.
     """
     incidence = program.incidence
@@ -306,8 +306,8 @@ class Presolved(Private):
     """The optimum of the given program is `settled` plus the optimum of `core`.
 
     Attributes:
-      settled: exact value of the tuples that no solver needs to see (a Python integer, unsaturated).
-      core: what is left, no tuple above its smallest cap; None when the presolve finished the program.
+      settled: exact value of the tuples that need no solver (a Python integer, unsaturated).
+      core: what is left, no tuple above its smallest cap; None if the presolve finished the program.
     """
 
     settled: int
@@ -321,14 +321,14 @@ def presolve(program: PreparedProgram) -> Presolved:
     2. A unit whose tuples weigh at most its cap never binds: drop it.
     3. A unit whose tuples all share another unit with no larger a cap never binds: drop it.
     4. A tuple whose units are all dropped counts in full.
-    5. A tuple with one binding unit left can only help by filling that unit, so it fills it first; a unit
-       that is full ends its other tuples.
-    6. Tuples with equal units are one tuple, so that rule 1 cuts their sum.
+    5. A tuple with one binding unit left can only help by filling that unit, so it fills it first. A full unit ends
+      its other tuples.
+    6. Tuples with equal units are one tuple, so that rule 1 clips their sum.
 
-    Returns: the settled value and the core, in which every tuple has two or more binding units, in an order
-      that depends on the set of tuples alone.
-    Cost: linear per round; a handful of rounds collapses most instances. Only tuples of as many owners as some tuple
-      was cut down to are compared with one another, if they come sorted and without equals.
+    Returns: the settled value and the core, in which every tuple has two or more binding units. Its order depends on
+      the set of tuples alone.
+    Cost: linear per round; a few rounds collapse most instances. Sorted tuples without equals are compared only if
+      their number of owners is one that some tuple was reduced to.
     Source: docs/mathematics.md, section 3.3; rule 3 is row domination of packing programs.
     """
     work = _Work(program)
@@ -352,7 +352,7 @@ class _Work:
         self.settled = 0
 
     def round(self) -> bool:
-        """Apply every rule once; whether another round can find more."""
+        """Apply every rule once. Returns whether another round can find more."""
         n_rows, n_entries = len(self._weights), len(self._units)
         clip_and_load(self._indptr, self._units, self._weights, self._caps, self._contribution)
         binding = self._contribution > self._caps
@@ -370,9 +370,9 @@ class _Work:
         return bool(len(self._weights)) and (n_rows, n_entries) != (len(self._weights), len(self._units))
 
     def core(self) -> PreparedProgram | None:
-        """What is left, units numbered afresh, tuples sorted, none above its smallest cap.
+        """What is left: units renumbered, tuples sorted, none above its smallest cap.
 
-        The last round merged after it had clipped, and when rounds ran out none came after it.
+        The last round merged after it had clipped, and if rounds ran out no round came after it.
         """
         if not len(self._weights):
             return None

@@ -1,7 +1,6 @@
 """One truncation program as arrays, and the Protocol of its solvers.
 
-Integers, one group, one threshold: which tuple is owned by whom, with sums and extremes along both directions. A
-solver returns vectors and makes no promises.
+One group, one threshold, in integers: who owns which tuple, with sums and extremes along both directions.
 """
 
 from __future__ import annotations
@@ -122,7 +121,7 @@ _SAFE = 1.0 - 2.0**-48
 
 
 def shrink_ratio(asked: Ints, spare: Ints) -> Floats:
-    """What fraction of its demand each unit can grant; nothing when the demand is saturated, so unknown."""
+    """The fraction of its demand that each unit can grant; 0 if the demand is saturated, so unknown."""
     ratio = np.minimum(spare / np.maximum(asked, 1) * _SAFE, 1.0)
     ratio[asked <= spare] = 1.0
     ratio[asked == MAX_UNITS] = 0.0
@@ -158,13 +157,13 @@ Point = tuple[Floats, Floats]
 
 
 class LinearProgramSolver(Protocol):
-    """A route to a solution. Nothing it says is believed: certificate.py recomputes both bounds."""
+    """A route to a solution, which need not be right: certificate.py recomputes both bounds."""
 
     def points(self, program: PreparedProgram) -> Iterator[Point]:
         """Points nearer and nearer the optimum of `program.scaled()`; the caller stops when one is near enough.
 
-        The same program gives the same points: no clock, no random number, no order of questions enters.
-        A point is valid until the next one is asked for.
+        The same program gives the same points: no clock, random number or earlier question enters. A point is valid
+        until the next one is asked for.
 
-        Raises: SolverFailed when there is no point to look at.
+        Raises: SolverFailed if there is no point.
         """

@@ -1,4 +1,4 @@
-"""Which solver is tried first, and what happens when it does not prove enough."""
+"""The order in which solvers are tried, until one proves enough."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ from privacy.truncation.programs.program import LinearProgramSolver, PreparedPro
 from privacy.truncation.solver_name import SolverName
 
 REFERENCE_ENTRIES = 2_000
-"""Owners in all tuples of a component up to which the reference is asked: it has to be
-over within a second. The size is private, so a larger program is no error: the certified solvers take it."""
+"""The most owners in all tuples of a component for which the reference is asked, so that it takes a second at most.
+The size is private, so a larger program is no error: the certified solvers take it."""
 
 _SIMPLEX_ENTRIES = 2_000
-"""Owners in all tuples up to which the simplex method takes some milliseconds; its bounds are equal."""
+"""The most owners in all tuples for which simplex takes some milliseconds; its bounds are equal."""
 
 _SMALL_ENTRIES = 20_000
-"""Up to here it may be tried where sweeps prove nothing: ten seconds, where many units have few tuples each."""
+"""Up to here simplex may be tried if sweeps prove nothing: ten seconds, if many units have few tuples each."""
 
 _INTERIOR_ENTRIES = 3_000_000
-"""Up to here an interior point is worth a try when the first-order method crawls."""
+"""Up to here an interior point is worth a try if the first-order method is slow."""
 
 _SWEEPS = 512
-"""Most programs need 20 to 200. Those that 512 do not settle, of few tuples for each unit and small thresholds, the
-first-order method takes thousands of passes for."""
+"""Most programs need 20 to 200 sweeps. The rest have few tuples for each unit and small thresholds, and take the
+first-order method thousands of passes."""
 
 _FIRST_ORDER_ITERATIONS = 20_000
 
 
 def routes(program: PreparedProgram, solver: SolverName = "certified") -> Sequence[LinearProgramSolver]:
-    """Solvers in the order in which they are tried; depends on the size of the program and a public choice only.
+    """Solvers in the order in which they are tried; the size of the program and a public choice decide.
 
-    The last one goes on until the gap is proved: the first-order method converges on every program, linearly, in
-    memory that is known beforehand, and a program is never too large for it. Everything before it is there
-    because it is faster where it works; the coordinate method by far, if each unit has many tuples.
+    The last one goes on until the gap is proved. The first-order method converges linearly on every program, in a
+    known amount of memory. The others are faster where they work; the coordinate method by far, if each unit has many
+    tuples.
     """
     entries = len(program.incidence.units)
     if solver == "reference" and entries <= REFERENCE_ENTRIES:
@@ -58,7 +58,7 @@ def routes(program: PreparedProgram, solver: SolverName = "certified") -> Sequen
 
 
 def load_solver(solver: SolverName) -> None:
-    """Import what the solver needs, a second for the reference, at a time that depends on nothing private."""
+    """Import what the solver needs (a second for the reference), at a time that depends on nothing private."""
     if solver == "reference":
         importlib.import_module("cvxpy")
 
@@ -73,22 +73,22 @@ def certified_optimum(
 
     Args:
       program: before presolve; may be empty.
-      slack: the public gap in units; 0 asks for an exact value, which exists when the presolve leaves no
-        component with three owners in a tuple.
-      solvers: tried in turn; `routes` of what is left unless given. Bounds of several points combine.
-      solver: which `routes` asks first. It changes the answer within the gap, and no proof: the same certificate.
-    Returns: equal bounds when presolve and flow finished the program.
-    Raises: SolverFailed when an exact value was asked for and a component has three owners
-      in a tuple, or when all the given solvers ended without a proof. The gap that was reached stays private.
+      slack: the public gap in units; 0 asks for an exact value, which exists if the presolve leaves no component with
+        three owners in a tuple.
+      solvers: tried in turn; by default `routes` of what is left. Bounds of several points combine.
+      solver: which `routes` asks first. It may change the value within the gap; the certificate is the same.
+    Returns: equal bounds if presolve and flow finished the program.
+    Raises: SolverFailed if an exact value was asked for and a component has three owners in a tuple, or if all given
+      solvers ended without a proof. The reached gap stays private.
     """
     return _Run(program, solvers, solver).within(slack)
 
 
 class CertifiedOptimum(Private):
-    """`certified_optimum`, which goes on where it stopped when it is asked about the same program again.
+    """`certified_optimum` that goes on where it stopped if it is asked about the same program again.
 
-    A choice wants to know a value roughly first, and nearly always that is enough. Where it is not, the same points
-    come in the same order as they would have at once, so that the value does not depend on what was asked before.
+    A rough value is nearly always enough for a choice. If it is not, the same points come in the same order as they
+    would have at once. So the value does not depend on earlier questions.
     Memory: of the latest program, until another one is asked about.
     """
 
@@ -107,7 +107,7 @@ class CertifiedOptimum(Private):
 
 
 class _Run:
-    """One program, presolved once: the exact part, and what the solvers' points for the rest prove, one by one."""
+    """One program, presolved once: the exact part, and the proofs of the solvers' points for the rest."""
 
     def __init__(
         self,
@@ -132,7 +132,7 @@ class _Run:
             self._bounds = _bounds(rest, routes(rest, solver) if solvers is None else solvers)
 
     def within(self, slack: int) -> Certificate:
-        """The bounds as soon as they are so close: those of the first point at which the best ones are."""
+        """The best bounds at the first point where they are so close."""
         if self._bounds is None:
             return self._exact
         if slack == 0 and not self._any_slack:
