@@ -1,6 +1,6 @@
 """DP-S4S for scalars: the race of R2T over a Bernoulli sample of join tuples, with budgets that are sound together.
 
-What Algorithm 2 adds up is right for samples of their own, one per threshold. Here all thresholds see one sample.
+The sums of Algorithm 2 are right if every threshold has a sample of its own. Here all thresholds share one sample.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ def published_budgets(total: float, thresholds: int, amplified: Callable[[int, f
 
     Args:
       total: epsilon, or rho at one order.
-      amplified: what threshold i costs on its own after sampling, when it spends so much.
-    Returns: (L,) budgets, thresholds ascending. What they cost one by one adds up to `total`; that is what they cost
-      together only if each has a sample of its own.
+      amplified: what threshold i costs on its own after sampling, if it spends so much.
+    Returns: (L,) budgets, thresholds ascending. Their separate costs add up to `total`, which is their joint cost
+      only if each has a sample of its own.
     """
     left, budgets = total, []
     for i in range(thresholds, 0, -1):
@@ -46,9 +46,9 @@ def budgets_apart(design: SampleDesign, cell: Fraction, thresholds: Thresholds, 
 
 @lru_cache(maxsize=64)
 def pure_budgets(design: SampleDesign, cell: Fraction, thresholds: Thresholds, gap: float) -> tuple[Fraction, ...]:
-    """epsilon of each threshold's release from one Bernoulli sample that all of them see.
+    """epsilon of each threshold's release from one shared Bernoulli sample.
 
-    Those of `budgets_apart`, multiplied by the one number with which their joint loss is the cell's.
+    They are those of `budgets_apart`, multiplied by the one number with which their joint loss is the cell's.
 
     Args:
       design: the sample; its number of tuples per unit is known.

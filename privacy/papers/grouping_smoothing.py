@@ -1,8 +1,8 @@
-"""Counts of units by many keys (VLDB 2013): LPA, FPA, and means of random or alike groups.
+"""Counts of units by many keys (VLDB 2013): LPA, FPA, and means of random or similar groups.
 
-Which unit is at which key enters, a sparse 0/1 table whose column sums are COUNT(DISTINCT unit) per key. `lpa` adds
-noise for all keys of a unit to every count, `fpa` to the first coefficients of the counts' Fourier transform. `gs_r`
-releases means of random groups of keys, `gs_s` of groups that are alike in a noisy sample of one key of each unit.
+In: which unit is at which key, a sparse 0/1 table whose column sums are COUNT(DISTINCT unit) per key. `lpa` adds
+  noise for all keys of a unit to every count, `fpa` to the lowest frequencies of the counts. `gs_r` releases means of
+  random groups of keys, `gs_s` of groups that are similar in a noisy sample of one key of each unit.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from privacy.units import Floats, Ints
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Incidence(Private):
-    """Pairs of a unit and a key, none twice, no unit at more than `most` keys. Private, and shown by no repr.
+    """Pairs of a unit and a key, without duplicates, no unit at more than `most` keys. Private.
 
     Sensitivity: when a unit comes or goes, so do its keys, `most` of them at most. Given the order that was drawn
-    (`enforced`), nobody else's change: the counts move by 1 at no more than `moved` keys.
+      (`enforced`), no other unit's keys change. So the counts move by 1 at no more than `moved` keys.
 
     Attributes:
-      units: (m,) int64, rising; within a unit the pairs stand in the order that was drawn.
+      units: (m,) int64, rising; within a unit the pairs stand in the drawn order.
       keys: (m,) int64 in [0, n_keys).
       n_keys: d, public.
       most: L0, public and enforced.
@@ -54,7 +54,7 @@ class Incidence(Private):
 
     @cached_property
     def first(self) -> Ints:
-        """(n_units,) the first key of each unit in the order drawn: uniform over all keys that the unit had."""
+        """(n_units,) the first key of each unit in the drawn order: uniform over all keys of the unit."""
         begins = np.ones(len(self.units), bool)
         begins[1:] = self.units[1:] != self.units[:-1]
         return self.keys[begins]
@@ -63,12 +63,12 @@ class Incidence(Private):
 def enforced(units: Ints, keys: Ints, n_keys: int, most: int, draws: Draws) -> Incidence:
     """Keep at most `most` keys of each unit, chosen uniformly, and each pair once.
 
-    The bound is enforced and no promise: the papers take the largest number that occurs, which is private. Each
-    pair has a place in the order by a draw of its own, so that in neighbouring data the same draws decide.
+    The bound is enforced; the papers take the largest number that occurs, which is private. Each pair has a place in
+    the order by a draw of its own, so that in neighbouring data the same draws decide.
 
     Args:
       units: (m,) which privacy unit, in [0, 2^31).
-      keys: (m,) which public key, in [0, n_keys); pairs with others are dropped: an error would tell.
+      keys: (m,) which public key, in [0, n_keys); pairs with others are dropped, as an error would reveal them.
       n_keys: d >= 1, public, at most 2^31.
       most: L0 >= 1, public.
       draws: of the order.
@@ -143,10 +143,10 @@ def noisy(counts: Ints, moved: int, epsilon: Fraction, entropy: Entropy) -> Ints
 def smoothed(incidence: Incidence, group: Ints, epsilon: Fraction, entropy: Entropy) -> tuple[Floats, Floats]:
     """The mean of each key's group, with noise on the group's whole sum, and the noise scale of that mean.
 
-    The sums of disjoint groups move by no more in L1 than the counts do, whatever the groups are, and the sum of all
-    by L0, as a unit is counted at so many keys at most. So integer noise of scale moved / epsilon on each sum is
-    epsilon-DP; dividing by the public size of the group is post-processing. It is the noise of the papers on
-    averages, moved / (epsilon w), without real numbers, and less for the last group.
+    The sums of disjoint groups move by no more in L1 than the counts do. The sum of all moves by L0, as a unit is
+    counted at so many keys at most. So integer noise of scale moved / epsilon on each sum is epsilon-DP. Dividing by
+    the public size of the group is post-processing. It is the noise of the papers on averages, moved / (epsilon w),
+    in integers, and less for the last group.
 
     Args:
       group: (n_keys,), public, or a function of an earlier release.
@@ -208,21 +208,21 @@ BITS = 20
 
 @dataclass(frozen=True)
 class FPA(OfKeys):
-    """The first rho frequencies of the counts in the order of the keys, with noise, and the counts that these have.
+    """The first rho frequencies of the counts in the order of the keys, with noise, and the counts rebuilt from them.
 
     Frequencies are measured in real numbers, m = 2 rho - 1 of them: the sum, and a cosine and a sine for each other
-    one. The basis is a table of whole numbers, sqrt(2) cos(2 pi j i / d) 2^20 rounded, so that each coefficient is an
-    exact whole number, whose sensitivity holds to the last bit, and so has its noise.
+    one. The basis is a table of whole numbers, sqrt(2) cos(2 pi j i / d) 2^20 rounded. So each coefficient is an
+    exact whole number, and so are its sensitivity and its noise.
 
     Sensitivity in L1, in units of 2^-20, when `moved` = s counts change by 1: without rounding the m columns are
-    orthogonal and of length sqrt(d), so the change has a length of at most sqrt(d s) 2^20; an entry is rounded by
-    less than 1, so that adds at most s in each of m coefficients. By Cauchy and Schwarz the sum of absolute values is
-    at most sqrt(m d s) 2^20 + m s. It is also at most the L0 by which the sum moves, and sqrt(2) s for
-    each other one: that is less for few coefficients, and `sensitivity` takes the smaller.
+    orthogonal and of norm sqrt(d), so the change has a norm of at most sqrt(d s) 2^20. An entry is rounded by less
+    than 1, which adds at most s in each of m coefficients. By Cauchy and Schwarz the sum of absolute values is at
+    most sqrt(m d s) 2^20 + m s. It is also at most the L0 by which the sum moves, and sqrt(2) s for each other one;
+    `sensitivity` takes the smaller.
 
-    Departures from the paper: (1) its theorem 2 counts rho coefficients, which are complex: noise for sqrt(rho) where
-    2 rho - 1 real numbers are released is too little by nearly sqrt(2). (2) Its noise is real numbers on floating
-    point. (3) It takes the best rho for the data, which tells about them; here rho is a public parameter.
+    Departures from the paper: (1) its theorem 2 counts rho complex coefficients: too little noise, by nearly sqrt(2),
+    for 2 rho - 1 real numbers. (2) Its noise is real numbers on floating point. (3) It takes the best rho for the
+    data, which is private; here rho is a public parameter.
     Source: Kellaris and Papadopoulos (VLDB 2013), theorem 2 and appendix A; Rastogi and Nath (SIGMOD 2010).
 
     Attributes:

@@ -1,7 +1,7 @@
-"""Counts by key as a server runs them: a public rule for everything, intervals, the check of the noise.
+"""Counts by key as a server runs them: public parameters, intervals, and the check of the noise.
 
-`lpa`, `fpa`, `gs_r`, `gs_s` and `gs`. How far smoothing moves the count of any key at most is measured: what makes
-an interval honest about it.
+`lpa`, `fpa`, `gs_r`, `gs_s` and `gs`. The largest change of any count by smoothing is measured, so that an interval
+can include it.
 """
 
 from __future__ import annotations
@@ -56,18 +56,16 @@ _ENTRY_ERROR = 2.0**-18
 
 @dataclass(frozen=True)
 class SmoothingBias:
-    """The largest |c - s| over all keys, c a count and s what smoothing makes of it without noise; plus noise.
+    """The largest |c - s| over all keys, c a count and s its smoothed value without noise; plus noise.
 
-    The smoothing is public, or a function of what was released: means of groups, or the first frequencies. A whole
-    unit changes at most `moved` counts by d, all by 1 or all by -1, and c - s by that of d. The largest |c - s| moves
-    by no more than the largest |c - s| of d.
-    Groups of w: where d_i = 1, it is 1 less the mean, so at most 1 - 1/w. Where d_i = 0 it is the mean, of at most
-    w - 1 keys. So it is below 1, however many counts change. It is taken in parts of 2^-10, rounded up from exact
-    whole numbers.
-    Frequencies: the constant is among them, so a row of I - P adds up to 0. What stands above 0 is half of the row's
-    absolute sum, and so is what stands below. As d has one sign, its sum is at most that half. It is at most `moved`
-    times the largest entry, too, which is at most 1. The basis is rounded and the sums are floats, for which it is
-    more by what stands above, and by one part as it is rounded up.
+    The smoothing is public, or a function of what was released: means of groups, or the first frequencies. A unit
+    changes at most `moved` counts by d, all by 1 or all by -1, and c - s by that of d. So the largest |c - s| moves
+    by no more than the largest |c - s| of d. Groups of w: where d_i = 1, it is 1 less the mean, so at most 1 - 1/w.
+    Where d_i = 0 it is the mean, of at most w - 1 keys. So it is below 1, however many counts change. It is taken in
+    parts of 2^-10, rounded up from exact whole numbers. Frequencies: the constant is among them, so a row of I - P
+    adds up to 0. What stands above 0 is half of the row's absolute sum, and so is what stands below. As d has one
+    sign, its sum is at most that half. It is also at most `moved` times the largest entry, which is at most 1. The
+    basis is rounded and the sums are floats, for which the bound includes more, and one part for rounding up.
     epsilon-DP with discrete Laplace noise for that, in parts.
 
     Attributes:
@@ -125,8 +123,9 @@ def _by_frequencies(incidence: Incidence, frequencies: int) -> int:
 
 
 BIAS_SHARE = Fraction(1, 8)
-"""Of epsilon, for how far smoothing moves a count at most: noise is 1/7 more. An interval has 24 / epsilon or more
-for smoothing on either side. With half as much it would be twice that. `lpa` smooths nothing and spends none."""
+"""The share of epsilon that measures the largest change by smoothing; the other noise is 1/7 more. It widens an
+interval by 24 / epsilon or more on either side; half the share would double that. `lpa` smooths nothing and spends
+none."""
 
 _MOST_FREQUENCIES = 32
 """So that a million keys take seconds: m passes over them."""
@@ -206,7 +205,7 @@ class KeyCounts(Pure):
         return self.name != "lpa"
 
     def of_values(self, tuples: DistinctTuples, draws: Draws, entropy: Entropy) -> NoisyAnswer:
-        """Release from tuples that carry the unit as the value that is counted. Raises, cost: as `release`."""
+        """Release from tuples that carry the unit as the counted value. Raises, cost: as `release`."""
         codes, _ = owner_codes(tuples.owners, len(tuples.value))
         counted = (tuples.value >= 0) & (codes[0] >= 0)
         return self.release(codes[0][counted], tuples.group[counted], tuples.n_groups, draws, entropy)
@@ -224,8 +223,8 @@ class KeyCounts(Pure):
         """Release one noisy count per key.
 
         Args:
-          units: (m,) whose rows, in [0, 2^31); each has one owner.
-          keys: (m,) at which key, -1 for none of them.
+          units: (m,) the one owner of each row, in [0, 2^31).
+          keys: (m,) the key of each row, -1 for none.
           n_keys: how many keys there are, public or released.
           draws: which keys of a unit count, and what is sampled.
         Raises: InvalidParameter before noise is drawn; EntropyFailed.

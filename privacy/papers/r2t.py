@@ -1,7 +1,6 @@
 """Race-to-the-Top: a noisy underestimate at every threshold, and the largest wins.
 
-Values of a truncated answer and the noise of every threshold enter; the race solves only the thresholds that can
-still win. `Race` is what R2T and DP-S4S have in common.
+The race solves only the thresholds that can still win. `Race` is what R2T and DP-S4S have in common.
 """
 
 from __future__ import annotations
@@ -27,16 +26,16 @@ from privacy.units import Ints
 
 
 def race(answer: TruncatedAnswer, steps: Sequence[ThresholdNoise], noise: Ints, floor: float) -> NDArray[np.intp]:
-    """The winning threshold of each group, the lowest index among equals, solved where that matters.
+    """The winning threshold of each group, the first of equals, solved where that matters.
 
-    The noise is drawn before anything is solved, so the winner is what it would be with every threshold solved:
-    the front runner, whose upper bound is the largest, has won once its value is known. Where no
-    upper bound beats the floor the output is the floor and nothing is solved.
+    The noise is drawn before anything is solved, so the winner is the same as with every threshold solved. The front
+    runner, with the largest upper bound, has won once its value is known. If no upper bound beats the floor, the
+    output is the floor and nothing is solved.
 
     Args:
-      answer: values of G groups on the ladder of the steps.
+      answer: values of G groups at the thresholds of the steps.
       noise: (G, L) int64 steps, penalties subtracted.
-      floor: what a group releases at least; -inf for no such thing.
+      floor: the least that a group releases; -inf without one.
     Returns: (G,) indices; the answer's value there is known, unless the floor wins.
     """
     index = np.broadcast_to(np.arange(len(steps)), noise.shape)
@@ -62,10 +61,10 @@ def _race_one(answer: TruncatedAnswer, steps: Sequence[ThresholdNoise], noise: I
 
 
 class Race(Pure):
-    """The largest of v(tau_j) + Z_j - penalty_j over the thresholds of a ladder, in every group.
+    """The largest of v(tau_j) + Z_j - penalty_j over candidate thresholds, in every group.
 
-    It is below the truth with the confidence: a penalty is what its noise exceeds with probability `_tail` at most.
-    Maximum and penalty are post-processing: this costs what the L noisy values cost.
+    It is below the truth with the confidence: noise exceeds its penalty with probability `_tail` at most. Maximum and
+    penalty are post-processing, so it costs what the L noisy values cost.
     """
 
     groups_per_unit: int | None
@@ -89,8 +88,8 @@ class Race(Pure):
     def release(self, answer: TruncatedAnswer, entropy: Entropy, floor: float = -np.inf) -> NoisyAnswer:
         """Release one value per group, below the answer but for a chance of 1 - confidence in each.
 
-        Args, raises: as `Measurement.release`; where L0 is given a unit reaches so many groups at most.
-          floor: what is released at least; where nothing beats it tau and noise_scale are 0.
+        Args, raises: as `Measurement.release`; with L0 a unit reaches so many groups at most.
+          floor: the least release; if nothing beats it, tau and noise_scale are 0.
         Cost: G L draws and operations, and the solves that the bounds leave open.
         """
         check_answer(answer, self.thresholds, self.gap)
@@ -142,20 +141,20 @@ class Race(Pure):
 class R2T(Race):
     """max(0, max_j (v(tau_j) + Lap(L tau_j / eps) - penalty_j)) over tau_j = 2^j, j = 1..L, L = log2 of the bound.
 
-    epsilon-DP: each of the L releases spends eps / L (see ThresholdNoise), and maximum and penalty are
-    post-processing. Here with (1 + gap) tau for tau, in integers, and with the exact quantile of the
-    discrete Laplace for the paper's penalty L ln(L / beta) tau / eps, which it exceeds by less than a step.
+    epsilon-DP: each of the L releases spends eps / L (`ThresholdNoise`), and maximum and penalty are post-processing.
+    It uses (1 + gap) tau for tau, in integers. The exact quantile of the discrete Laplace replaces the paper's
+    penalty L ln(L / beta) tau / eps, which it exceeds by less than a step.
 
-    Each release exceeds its v, hence the truth, with probability at most beta / (2 L): a Laplace tail has
-    one side. So the output is below the truth with probability 1 - beta / 2, and `confidence` names that:
-    the default 0.95 is the paper's beta = 0.1. The truth may be any amount above: the interval is one-sided.
+    Each release exceeds its v, hence the truth, with probability at most beta / (2 L), as a Laplace tail has one
+    side. So the output is below the truth with probability 1 - beta / 2, the `confidence`; 0.95 is the paper's beta =
+    0.1. The truth may be any amount above: the interval is one-sided.
 
     Source: Dong, Fang, Yi, Tao, Machanavajjhala (SIGMOD 2022); section 2.3 of the DP-S4S paper (SIGMOD 2026).
 
     Attributes:
       epsilon, groups_per_unit, gap: as of `Gem`.
-      global_sensitivity: a public bound on what one unit adds to the answer, in normalised weight, in (0, 2^32].
-        It decides which thresholds race; if it is too small the answer is biased, not less private.
+      global_sensitivity: a public bound on what one unit adds to the answer, in normalised weight, in (0, 2^32]. It
+        decides which thresholds race. A false one biases the answer and costs no privacy.
       confidence: 1 - beta / 2, in [1/2, 1).
     """
 

@@ -26,9 +26,8 @@ SPLIT = 0.1
 ALLOWANCE = 8.0
 """How many people may be removed by default, in multiples of 1 / eps_1.
 
-The noise of one rung has the scale 2 / eps_1: with less, thresholds that remove nobody fail now and then, up to the
-top of the ladder; with more, the noise pays for people removed.
-"""
+The noise of one level has the scale 2 / eps_1. With less, thresholds that remove nobody sometimes fail, up to the
+largest. With more, the noise pays for removed people."""
 
 _ROUNDED = 2.0**-20
 """More than B of two neighbours moves apart when both become floats: fewer than 2^31 people, two roundings each."""

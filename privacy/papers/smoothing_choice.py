@@ -1,6 +1,6 @@
-"""GS: counts alone, groups of a size, or frequencies, by what each would cost.
+"""GS: counts alone, groups of a size, or frequencies, whichever costs less.
 
-The choice is paid for and compares the counts themselves, with noise.
+A paid comparison of the counts themselves decides, with noise.
 """
 
 from __future__ import annotations

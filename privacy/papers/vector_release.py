@@ -31,12 +31,12 @@ from privacy.units import ONE, Floats, Ints
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TruncatedVector(Private):
-    """The truncated answer at the threshold that was taken.
+    """The truncated answer at the accepted threshold.
 
     Attributes:
-      rung: of the ladder; as private as the noise that chose it.
-      removed: in steps of 2^-31 persons, at most `DEFAULT_GAP` above E; a whole number, since noise is added to it
-        and a float would round it differently on the two sides of a pair of neighbours.
+      level: of the thresholds; as private as the noise that chose it.
+      removed: in steps of 2^-31 persons, at most `DEFAULT_GAP` above E. A whole number, since noise is added and a
+        float could round differently for two neighbours.
       sums: (d,) exact integers in units of 2^-SHARE_BITS of 2^-30.
     """
 
@@ -46,7 +46,7 @@ class TruncatedVector(Private):
 
 
 def truncated_vector(instance: VectorInstance, thresholds: Thresholds, stops: Ints) -> TruncatedVector | None:
-    """Scan the ladder for the first rung that removes at most `stops` steps; None where no rung does.
+    """Scan the thresholds for the first level that removes at most `stops` steps; None without one.
 
     Raises: SolverFailed.
     Cost: two or three vector programs, as a rule.
@@ -72,7 +72,7 @@ def vector_instance(tuples: CodedJoinTuples, row: int) -> VectorInstance:
 
 
 def merged(tuples: CodedJoinTuples, row: int) -> CompactJoinTuples:
-    """One release of coded tuples as the vector programs take them: a unit is one unit in all groups."""
+    """One release of coded tuples for the vector programs: a unit is one unit in all groups."""
     columns = tuple(
         OwnerColumn("unit", tuples.units[np.maximum(members, 0)] if len(tuples.units) else members, members < 0)
         for members in tuples.members
@@ -86,17 +86,16 @@ _ROUNDED_UP = 1 + 2.0**-50
 
 @dataclass(frozen=True)
 class SparseVector:
-    """Return the first rung whose value v, noise added, is at most a noisy threshold.
+    """Return the first level whose value v, with noise, is at most a noisy threshold.
 
-    v is E, how many people a threshold removes, up to a gap: E <= v <= E + h. With one more person E rises by 0 to
-    1 at every rung, so v moves by -h to 1 + h. Let v' be the values with the person.
+    v is E, how many people a threshold removes, up to a gap: E <= v <= E + h. With one more person E rises by 0 to 1
+    at every level, so v moves by -h to 1 + h. Let v' be the values with the person.
 
-    From v to v': shift the threshold's noise by -h. What was above stays above, as v' >= v - h; where it stopped,
-    v' is at most 1 + h larger and the threshold h lower, so the rung's noise shifts by 1 + 2h. From v' to v: shift
-    the threshold by -(1 + h) and the rung by -h - (1 + h). So Laplace noise of scale (1 + h) / eps_1 on the
-    threshold and (1 + 2h) / eps_2 on each rung makes the choice (eps_1 + eps_2)-DP: the monotone case (Lyu, Su &
-    Li, VLDB 2017), of which the gap takes something. Without the gap in the scales it is not private:
-    docs/mathematics.md, section 11.2.
+    From v to v': shift the threshold's noise by -h. What was above stays above, as v' >= v - h. Where it stopped, v'
+    is at most 1 + h larger and the threshold h lower, so the level's noise shifts by 1 + 2h. From v' to v: shift the
+    threshold by -(1 + h) and the level by -h - (1 + h). So Laplace noise of scale (1 + h) / eps_1 on the threshold
+    and (1 + 2h) / eps_2 on each level makes the choice (eps_1 + eps_2)-DP. This is the monotone case (Lyu, Su & Li,
+    VLDB 2017) with a gap. Without the gap in the scales it is not private: docs/mathematics.md, section 11.2.
 
     Attributes:
       epsilon: what the choice spends, > 0.
@@ -118,7 +117,7 @@ class SparseVector:
 
     @classmethod
     def monotone(cls, epsilon: float, threshold: float, gap: int = DEFAULT_GAP) -> Self:
-        """Half of epsilon for the threshold, half for the rungs, for values with a gap of so many steps."""
+        """Half of epsilon for the threshold, half for the levels, for values with a gap of so many steps."""
         half = float(exact_epsilon(epsilon)) / 2
         return cls(epsilon, threshold, (WHOLE + gap) / half * _ROUNDED_UP, (WHOLE + 2 * gap) / half * _ROUNDED_UP)
 
@@ -136,7 +135,7 @@ class SparseVector:
         return stops
 
     def most_removed(self, rungs: int, tail: float) -> float:
-        """What v does not exceed at the rung that is taken, but for a chance of `tail`. In persons; public."""
+        """What v does not exceed at the accepted level, but for a chance of `tail`. In persons; public."""
         level = _quantile(self.threshold_scale, tail / 2)
         rung = _quantile(self.rung_scale, tail / (2 * rungs))
         return (self._threshold_steps + level + rung) / WHOLE
@@ -151,7 +150,7 @@ _STEP_BITS = 10
 """Rounding d sums to the grid moves them by at most 2^-10 tau in all."""
 
 _LEAST_SCALE = 16.0
-"""In steps and multiples of sqrt(alpha): from there a discrete Gaussian is as good as a continuous one."""
+"""In steps and multiples of sqrt(alpha): from there on a discrete Gaussian is as good as a continuous one."""
 
 
 def step_bits(dimension: int) -> int:
@@ -215,8 +214,8 @@ class VectorGrid:
         Args:
           sums: d exact integers in units of 2^-SHARE_BITS of 2^-30.
           sigma: of the noise, in multiples of 2 tau.
-        Raises: EntropyFailed when the source returns something else than was asked for; InvalidParameter for a scale
-          beyond 2^50 steps, which takes a selection error of probability below 2^-1000000.
+        Raises: EntropyFailed if the source returns something else; InvalidParameter for a scale beyond 2^50 steps,
+          which takes a choice of probability below 2^-1000000.
         """
         noise = checked(entropy.gaussian(self.scale(sigma), self.dimension), self.dimension)
         steps = [total // self.step + drawn for total, drawn in zip(sums, noise.tolist(), strict=True)]
@@ -225,29 +224,29 @@ class VectorGrid:
 
 
 TAIL = 0.01
-"""The part of an interval's error that is left for its noise being larger than stated."""
+"""The part of an interval's error for noise that is larger than stated."""
 
 RARE = 2.0**-64
-"""How likely noise may be to choose a scale of noise that no source draws: what is likelier is refused beforehand."""
+"""How likely noise may choose a noise scale that no source draws; likelier cases are refused beforehand."""
 
 _PRICE = 0.4
-"""Per removed person and tau. Doubling tau adds at most 2 tau E to the truncated answer (`removal_price`), which is
-then five prices, as `MOST_MISSED` has it."""
+"""Per removed person and tau. Doubling tau adds at most 2 tau E to the truncated answer, which is then five prices.
+"""
 
 
 @dataclass(frozen=True)
 class VectorMechanism:
     """A mechanism whose first stage is a sparse vector over thresholds, and whose second is Gaussian noise.
 
-    All but `release`, `released` and `noised` is public. A subclass says what its first stage is (`selection`), and
-    how much noise there is (`sigma`).
+    All but `release`, `released` and `noised` is public. A subclass defines its first stage (`selection`) and its
+    noise (`sigma`).
 
     Attributes:
       epsilon, delta: for all groups together; epsilon > 0, delta in (0, 1).
       n_groups: d, the number of public groups.
-      ladder: the thresholds.
+      thresholds: the candidate thresholds.
       confidence: of the intervals, over all noise, in (0, 0.98].
-      private_scale: is the scale of the noise private, so that `stated_sigma` is shown in its place?
+      private_scale: the noise scale is private, so that `stated_sigma` is shown in its place.
     """
 
     epsilon: float
@@ -289,7 +288,7 @@ class VectorMechanism:
         raise NotImplementedError
 
     def sigma(self, removed: int, entropy: Entropy) -> float:
-        """The noise in multiples of 2 tau, by how many were removed, in steps; it may draw noise itself."""
+        """The noise in multiples of 2 tau, by the number of removed persons in steps; it may draw noise itself."""
         raise NotImplementedError
 
     def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy) -> NoisyAnswer:
@@ -301,18 +300,18 @@ class VectorMechanism:
         return self.sized(tuples.n_groups).released(vector_instance(tuples, row), entropy)
 
     def released(self, instance: VectorInstance, entropy: Entropy) -> NoisyAnswer:
-        """The release of a prepared program; it may be asked again, and remembers what it solved."""
+        """The release of a prepared program, which remembers what it solved and may be asked again."""
         stops = self.selection.stops(len(self.thresholds), entropy)
         return self.noised(truncated_vector(instance, self.thresholds, stops), entropy)
 
     def noised(self, found: TruncatedVector | None, entropy: Entropy) -> NoisyAnswer:
-        """The second stage alone: the sums that the threshold of the first one left, with noise.
+        """The second stage alone: the sums at the accepted threshold, with noise.
 
-        With the shares s of the people removed at tau, what a larger threshold adds to the sums is a vector of length
-        at most sum_u s_u |x_u|, x_u what u has there: z' - z <= z' sum_u s_u. So doubling tau adds at most 2 tau E.
+        With the shares s of the people removed at tau, a larger threshold adds to the sums a vector of norm at most
+        sum_u s_u |x_u|, x_u what u has there: z' - z <= z' sum_u s_u. So doubling tau adds at most 2 tau E.
 
-        Where no threshold was taken, which on any data needs noise of a millionth of all runs and less, it reads no
-        data: zeros, with intervals that exclude nothing.
+        Without an accepted threshold, which takes noise rarer than a millionth, it reads no data: zeros, with
+        intervals that exclude nothing.
 
         Raises: EntropyFailed.
         """

@@ -1,1 +1,1 @@
-"""The vector program of DP-S4S: the largest kept vector whose length per unit is bounded, with a certificate."""
+"""The vector program of DP-S4S: the least removal of units that bounds every unit's norm, with a certificate."""

@@ -1,20 +1,19 @@
-"""What proves both bounds of the vector program: shares, multipliers, one pass over the tuples.
+"""The proof of both bounds of the vector program: shares, multipliers, one pass over the tuples.
 
-Shares say how much of each privacy unit is taken away, on a public grid. The pass goes over the tuples as they
-came: how long everybody is at given shares, and what multipliers are worth, whoever proposed them. Long passes go
-in pieces, so that they can be watched and stopped.
+Shares state how much of each privacy unit is removed, on a public grid. The pass reads the tuples in their order. It
+measures all norms at given shares, and the value of any multipliers. Long passes go in pieces.
 
-For any multipliers lambda >= 0 of the loads (unit u over the threshold, group f) and 0 <= g_t <= sum over the
+For any multipliers lambda >= 0 of the contributions (unit u over the threshold, group f) and 0 <= g_t <= sum over the
 constrained units u of tuple t of lambda_{u, f(t)}, with weights in multiples of tau,
 
     E >= sum_t w_t g_t - sum_u |lambda_u| - sum_v max(0, a_v - 1),   a_v = sum_{t owned by v} w_t g_t,
 
 because |lambda_u| >= lambda_u . L_u(s), z_t >= 1 - sum_{v in U(t)} s_v and 0 <= s_v <= 1. The last sum runs over all
-units, also those that the core left out: a_v > 1 there says that v belongs in.
+units, also those that the core left out: a_v > 1 there shows that v belongs in.
 
-Multipliers come from cuts, b = 1, 2, ...: lambda = sum_b lambda^b, and g_t is the sum over those b at whose point s^b
-something of t is left, of the lambda^b_{u, f(t)} of its owners. So g_t can be told from the owners of t alone, and
-multipliers found on a sample or on a core are worth something on all tuples as they came.
+Multipliers come from cuts, b = 1, 2, ...: lambda = sum_b lambda^b. g_t is the sum, over those b at whose point s^b
+something of t is left, of the lambda^b_{u, f(t)} of its owners. So g_t follows from the owners of t alone, and
+multipliers found on a sample or on a core prove something about all tuples.
 """
 
 from __future__ import annotations
@@ -50,22 +49,21 @@ def slices(indptr: Ints) -> Iterator[tuple[int, int]]:
 SHARE_BITS = 50
 """Shares are multiples of 2^-50, so that rounding every one of 10^9 up costs 2^-20 persons in all.
 
-What several shares leave of a tuple, 1 - s - s' - ..., is exact in float64 as long as it is not negative, and stays
-negative from then on, in any order.
-"""
+What several shares leave of a tuple, 1 - s - s' - ..., is exact in float64 as long as it is not negative, and then
+stays negative, in any order."""
 
 GRID = 1 << SHARE_BITS
 """A unit that is removed entirely, on the grid."""
 
 STEP_BITS = 31
-"""How many persons are removed is told in steps of 2^-31 persons: the sum is rounded, not each share."""
+"""The number of removed persons is in steps of 2^-31 persons: the sum is rounded, not each share."""
 
 WHOLE = 1 << STEP_BITS
 """One person, in steps."""
 
 
 def on_grid(shares: Floats) -> Floats:
-    """Round up to the grid, into [0, 1]; what is not a number becomes 1: nothing is kept on a doubt."""
+    """Round up to the grid, into [0, 1]; what is not a number becomes 1, which keeps nothing."""
     steps = np.ceil(np.nan_to_num(shares, nan=1.0, posinf=1.0, neginf=0.0) * GRID)
     return np.clip(steps / GRID, 0.0, 1.0)
 
@@ -73,7 +71,7 @@ def on_grid(shares: Floats) -> Floats:
 def all_but(kept: Floats) -> Floats:
     """Shares on the grid that leave at most `kept` of each unit; what is not a number keeps nothing.
 
-    What is kept is rounded down before it is taken from 1, where it would lose its last bits and round either way.
+    What is kept is rounded down before it is subtracted from 1, where rounding could go either way.
     """
     steps = np.floor(np.clip(np.nan_to_num(kept, nan=0.0, posinf=1.0, neginf=0.0), 0.0, 1.0) * GRID)
     return 1.0 - steps / GRID
@@ -85,14 +83,14 @@ def in_steps(shares: Floats) -> int:
 
 
 def raised(shares: Floats, lengths: Floats) -> Floats:
-    """Feasible shares from any: every unit that is still too long gives up that part of what it keeps.
+    """Feasible shares from any: every unit with a norm above 1 gives up that part of what it keeps.
 
-    A tuple of u keeps z <= 1 - s_u; raising s_u by (1 - s_u)(1 - 1/length) takes at least z (1 - 1/length) away from
-    it, so a vector of this length is no longer than 1 afterwards, whatever the others do.
+    A tuple of u keeps z <= 1 - s_u. Raising s_u by (1 - s_u)(1 - 1/length) removes at least z (1 - 1/length) of it,
+    so a vector of this norm is at most 1 afterwards, whatever the other shares.
 
     Args:
       shares: (V,) on the grid.
-      lengths: (V,) upper bounds on the lengths, in multiples of tau.
+      lengths: (V,) upper bounds on the norms, in multiples of tau.
     """
     kept = 1.0 - shares
     return all_but(np.where(lengths > 1.0, kept / np.maximum(lengths, 1.0) * _ROUNDING, kept))
@@ -103,7 +101,7 @@ _ROUNDING = 1.0 - 2.0**-50
 
 
 BLOCK = 1 << 12
-"""Tuples whose gains are added up before they join the total: the sum then errs by thousands of roundings at most."""
+"""Tuples whose gains are added up before they join the total; the sum then errs by thousands of roundings at most."""
 
 FRESH_COUNTERS = (-1, 0, 0, 0, 0, 0)
 """Before the first tuple: the current group and its first tuple; the multipliers in use are runs [third, fourth);
@@ -132,10 +130,10 @@ def add_tuples(
     prices: Floats,
     counters: Ints,
 ) -> None:
-    """Add tuples [first, last) to loads, gain and prices; squares are of the groups before the current one.
+    """Add tuples [first, last) to contributions, gain and prices; squares are of the groups before the current one.
 
-    A tuple's time would go into mispredicted branches, so there is only one: most tuples have an owner that matters,
-    or most have none. What counts for nothing adds zero, and code 0 has a place everywhere: units that do not matter.
+    Mispredicted branches would take most of the time, so there is only one. What does not matter adds zero, and code
+    0 stands for units that do not matter.
 
     Args:
       code_of: (n_units,) 1 + place among the units that have a share, a constraint or a multiplier, or 0.
@@ -143,7 +141,7 @@ def add_tuples(
       points: (C + 1, B) the points at which the cuts were taken.
       by_code: (C + 1, B) multipliers in the current group.
       run_group, run_code, by_run: (R,), (R,), (R, B) all multipliers, groups ascending.
-      load, square: (C + 1,) of the current group, and of those before; what is at 0 means nothing.
+      contribution, square: (C + 1,) of the current group, and of those before; what is at 0 means nothing.
       counters: see FRESH_COUNTERS.
     """
     n_points = points.shape[1]
@@ -198,7 +196,7 @@ def add_tuples(
 def close_group(
     end: int, indptr: Ints, units: Int32s, code_of: Int32s, contribution: Floats, square: Floats, counters: Ints
 ) -> None:
-    """Square and forget the loads of the group that ends before tuple `end`: all, or those of its few owners."""
+    """Square and forget the contributions of the group that ends before tuple `end`: all, or those of its few owners."""
     start = indptr[counters[1]]
     if indptr[end] - start < len(contribution):
         for entry in range(start, indptr[end]):
@@ -244,8 +242,8 @@ class DualPoint(Private):
     def lines(self, gain: float, prices: Floats) -> tuple[Line, ...]:
         """What the point and some multiples of it prove for every threshold; the first is for the point itself.
 
-        In plain units lambda and g do not know tau, so only the term tau |lambda_u| changes with it. Multipliers
-        from a sample ask a little too much of some units; a little less of everything is then worth more.
+        In plain units lambda and g do not depend on tau, so only the term tau |lambda_u| changes. Multipliers from a
+        sample ask slightly too much of some units; a little less of everything then proves more.
 
         Args:
           gain, prices: as in a CertificatePass, rounded to the safe side.
@@ -284,10 +282,10 @@ def relative_rounding(m: int | Ints) -> Floats:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CertificatePass(Private):
-    """What neither a core nor a sample can say about the whole.
+    """Measures over all tuples, which neither a core nor a sample can give.
 
     Attributes:
-      lengths: (n_units,) lengths in multiples of tau, rounded up; 0 where `over` is false.
+      lengths: (n_units,) norms in multiples of tau, rounded up; 0 where `over` is false.
       gain: sum_t w_t g_t of `dual_point`, rounded down.
       prices: (n_units,) a_v of `dual_point`, rounded up.
     """
@@ -308,7 +306,7 @@ def certificate_pass(
 ) -> CertificatePass:
     """Measure shares (n_units,) on the grid, 0 outside `over` and the dual's columns, and multipliers on all tuples.
 
-    Neither needs to know which tuples have the same owners: no merging, and no memory per tuple.
+    Tuples with the same owners need no merging, so no memory per tuple.
 
     Args:
       degree: (n_units,) how many tuples each unit owns: as many roundings are in its sums.

@@ -1,22 +1,20 @@
-"""Cutting planes on one core: gradient cuts, the linear program of them, and shares made feasible.
+"""Cutting planes on one core: gradient cuts, their linear program, and shares made feasible.
 
-Two bounds close, step by step, always along the same path. Cuts are linear consequences of the norm constraints,
-taken where a point breaks them. With c = L_u(s0) / |L_u(s0)| and A the patterns of u of which s0 leaves something,
-every feasible s has
+Two bounds close step by step. Cuts are linear consequences of the norm constraints, taken at a point that violates
+them. With c = L_u(s0) / |L_u(s0)| and A the patterns of u of which s0 leaves something, every feasible s has
 
     1 >= |L_u(s)| >= sum_{p in A} w_p c_{f(p)} (1 - sum_{v in p} s_v),
 
 an inequality in s alone. Divided by r = sum_{p in A} w_p c_{f(p)} its coefficients are at most 1, and 1 for u itself.
 
-The linear program of all cuts found so far is re-solved from where it stood, by simplex; or by an interior-point
-method, which is slower, and never without a point: minimise sum x subject to A x - r = b, x + v = 1 and r, x, v >= 0,
-with multipliers y, z and u >= 0 of these three and A^T y + z - u = 1. There is no basis that could be singular, and
-the multipliers are dual feasible from the first step to the last: wherever it ends, they prove something.
+Simplex solves the linear program of all cuts from where it last stood. If it fails, a slower interior-point method
+always has a point: minimise sum x subject to A x - r = b, x + v = 1 and r, x, v >= 0, with multipliers y, z and u >=
+0 of these three and A^T y + z - u = 1. It has no basis that could be singular, and its multipliers are dual feasible
+at every step, so they always prove something.
 
-Nearly feasible shares are made feasible at a price of the second order. A linear program keeps its rows to 1e-9,
-and a row is a length divided by r, the slope of that length in the unit's own share: at weights of 10^6 tau the
-length is off by 1e-3. Shortening the unit by that part of all it keeps (`raised`) would cost 1e-3 persons; a share
-that is 1e-9 larger costs 1e-9 and does the same.
+Nearly feasible shares are then made feasible, at a price of the second order. A linear program keeps its rows to
+1e-9. A row is a norm divided by r, its slope in the unit's own share, so at weights of 10^6 tau the norm is off by
+1e-3. `raised` would then cost 1e-3 persons. A share that is 1e-9 larger does the same for 1e-9.
 """
 
 from __future__ import annotations
@@ -36,10 +34,10 @@ from privacy.papers.vector_program.patterns import Core, contributions_at, weigh
 from privacy.units import Floats, Int32s, Ints
 
 _BLOCK = 1 << 22
-"""Coefficients that are summed up at a time: 32 MB, so that wide cores take several passes instead of more memory."""
+"""Coefficients that are summed at a time: 32 MB, so that wide cores take several passes instead of more memory."""
 
 _PASSES = 16
-"""Passes after which it pays to jump."""
+"""Passes from which on row-wise sums are faster."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,10 +62,10 @@ class Cuts(Private):
 
 
 def cuts_at(core: Core, shares: Floats, contributions: Floats, broken: Ints) -> Cuts:
-    """One cut for each of the constrained columns `broken`, whose lengths are not zero at `shares`.
+    """One cut for each of the constrained columns `broken`, whose norms are not zero at `shares`.
 
-    Cost: a pass over the patterns per 2^22 coefficients of a full table, at most _PASSES; where that is too few for
-      as many cuts of as many columns, a look at the patterns of each broken column, out of order but once.
+    Cost: a pass over the patterns per 2^22 coefficients of a full table, at most _PASSES. Beyond that one look at the
+      patterns of each broken column.
     """
     lengths = core.lengths_of(contributions)
     direction = contributions / np.maximum(lengths, np.finfo(float).tiny)[core.run_column]
@@ -90,7 +88,7 @@ def cuts_at(core: Core, shares: Floats, contributions: Floats, broken: Ints) -> 
 
 
 def multipliers(core: Core, batches: list[Cuts], duals: Floats) -> DualPoint:
-    """The cuts, each with its dual, as multipliers of the constraints they came from.
+    """The cuts, each with its dual, as multipliers of their constraints.
 
     Args:
       duals: one per row of `batches`, in order, >= 0.
@@ -204,16 +202,16 @@ def _sum_rows(
 
 
 _ITERATIONS = 100
-"""Far more than any program has needed (30): a bound against running for ever, not a parameter."""
+"""Far more than any program has needed (30); only a bound against endless loops."""
 
 _ACCURACY = 2.0**-44
-"""What may be left of complementarity and of infeasibility, per person: float64 gets no further."""
+"""What may be left of complementarity and of infeasibility, per person; float64 gets no further."""
 
 _INSIDE = 0.995
-"""The part of the way to the boundary that is gone."""
+"""How far a step goes towards the boundary."""
 
 _REGULAR = 2.0**-50
-"""Added to the diagonal in parts of itself, so that a factor exists when rows repeat one another."""
+"""Added to the diagonal in parts of itself, so that repeated rows can be factorised."""
 
 Six = tuple[Floats, ...]
 """r, x, v and their multipliers y, z, u; or changes of these."""
@@ -256,7 +254,7 @@ def interior_point(rows: csr_array, bound: Floats) -> tuple[Floats, Floats]:
 
 
 def _start(rows: csr_array, bound: Floats) -> Six:
-    """The middle of the box, and multipliers that are all of the order of 1; only A x - r = b does not hold yet."""
+    """The middle of the box, and multipliers of the order of 1; only A x - r = b does not hold yet."""
     k, size = rows.shape
     half, y = np.full(size, 0.5), np.full(k, 1.0 / (k + 1))
     asked: Floats = rows.T @ y
@@ -275,7 +273,7 @@ def _length(point: Six, change: Six) -> float:
 
 
 class _Newton:
-    """The linear system at one point, factorised: from changes of x all others follow."""
+    """The linear system at one point, factorised; all other changes follow from that of x."""
 
     def __init__(self, rows: csr_array, point: Six, short: Floats) -> None:
         self._rows, self._point, self._short = rows, point, short
@@ -296,17 +294,17 @@ class _Newton:
 
 
 _REPAIR_STEPS = 16
-"""Newton's method on a convex function from the left: two or three are the rule, more where tuples end."""
+"""Newton's method on a convex function from the left; two or three steps are usual, more where tuples end."""
 
 _ENOUGH = 2.0**-30
 """Persons per unit that are not worth another step."""
 
 
 def repaired(core: Core, shares: Floats) -> Floats:
-    """(C,) shares on the grid that are feasible for the core, but for the rounding of sums, near the given ones.
+    """(C,) shares on the grid near the given ones, feasible for the core but for the rounding of sums.
 
-    The length of a unit is convex in its own share and falls at the rate r; raising the others only helps. So a step
-    of (length - 1)/r does not overshoot alone, and what is left over is `raised`.
+    The norm of a unit is convex in its own share and falls at the rate r; raising other shares only helps. So a step
+    of (length - 1)/r does not overshoot, and the rest is left to `raised`.
 
     Args:
       shares: (C,) on the grid.
@@ -328,26 +326,26 @@ def repaired(core: Core, shares: Floats) -> Floats:
 
 
 def slopes_at(core: Core, shares: Floats, contributions: Floats, lengths: Floats) -> Floats:
-    """(C,) how fast the length of each constrained column falls in its own share."""
+    """(C,) how fast the norm of each constrained column falls in its own share."""
     direction = contributions / np.maximum(lengths, np.finfo(float).tiny)[core.run_column]
     falls = weights_left_at(core, shares) * direction
     return np.bincount(core.run_column, falls, len(core.columns)).astype(np.float64)
 
 
 class Master:
-    """Minimise sum s subject to the cuts and 0 <= s <= 1: by dual simplex, which now and then loses its way.
+    """Minimise sum s subject to the cuts and 0 <= s <= 1, by dual simplex with two fallbacks.
 
-    Where weights differ by more than a float64 has digits, a warm start may end in a basis that cannot be factorised.
-    It then starts again cold, and at last an interior-point method answers, which needs no basis.
+    If weights differ by more than a float64 has digits, a warm start may end in a singular basis. Simplex then starts
+    cold, and at last an interior-point method answers, which needs no basis.
 
-    Single-threaded and without a clock, so the points are a function of the cuts and their order.
+    Single-threaded and without a clock, so the points depend on the cuts and their order alone.
     """
 
     def __init__(self, n_columns: int, inside: bool = False) -> None:
         """No cuts yet.
 
         Args:
-          inside: always ask the interior-point method.
+          inside: always use the interior-point method.
         """
         self._n_columns, self._inside = n_columns, inside
         self._batches: list[Cuts] = []
@@ -365,12 +363,12 @@ class Master:
             )
 
     def solve(self) -> tuple[Floats, Floats]:
-        """Shares (C,) and a dual >= 0 per row, all finite; neither is believed by anybody."""
+        """Shares (C,) and a dual >= 0 per row, all finite and unproved."""
         found = None if self._inside else self._warm() or self._cold()
         return found if found is not None else self._interior()
 
     def _warm(self) -> tuple[Floats, Floats] | None:
-        """What HiGHS finds from where it stands, or None."""
+        """The result of HiGHS from its last basis, or None."""
         self._highs.run()
         if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None
@@ -382,12 +380,12 @@ class Master:
         return shares, np.maximum(duals, 0.0)
 
     def _cold(self) -> tuple[Floats, Floats] | None:
-        """What HiGHS finds from nothing, or None."""
+        """The result of HiGHS without a basis, or None."""
         self._highs.clearSolver()
         return self._warm()
 
     def _interior(self) -> tuple[Floats, Floats]:
-        """What is found without HiGHS."""
+        """The result without HiGHS."""
         batches = self._batches
         sizes = np.concatenate([np.diff(cuts.indptr) for cuts in batches])
         indptr = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
@@ -422,29 +420,28 @@ _OPTIONS: dict[str, bool | int | float | str] = {
 
 
 _TOLERANCE = 1e-9
-"""A length above 1 by less than this is left to `raised`."""
+"""A norm above 1 by less than this is left to `raised`."""
 
 _SETTLED = 1.0 / 16.0
-"""When the lower bound moves by less than this part of the gap, it is the shares that need work: `repaired`."""
+"""If the lower bound moves by less than this part of the gap, the shares need work: `repaired`."""
 
 _NUDGE = 2.0**-28
-"""What is added to shares before cuts are taken when the lower bound settles: more than the tolerance of a row.
+"""What is added to shares before cuts are taken when the lower bound settles; more than the tolerance of a row.
 
-A row is kept to 1e-9, so of a tuple that weighs 10^9 tau and is to be emptied so much may be left, and a cut that
-is taken there sees nothing but this tuple. A little further on it is empty, and a cut shows what else is too long.
-"""
+A row is kept to 1e-9. Of a tuple that weighs 10^9 tau and should be emptied so much may be left, and a cut there sees
+this tuple only. A little further on it is empty, and a cut shows which other norms are too large."""
 
 _NUDGES = 5
 """Each time a point comes back the nudge is 8 times as large; after so many times nothing moves any more."""
 
 _STEPS = 1 << 12
-"""Far more than any search has needed (10): a bound against running for ever, not a parameter."""
+"""Far more than any search has needed (10); only a bound against endless loops."""
 
 
 class CoreSearch:
-    """Kelley's method with all broken constraints cut at once, first at s = 0.
+    """Kelley's method with all violated constraints cut at once, first at s = 0.
 
-    The bounds here guide; what counts is proved by a `CertificatePass` of `shares` and `multipliers()`.
+    Its bounds only guide; a `CertificatePass` of `shares` and `multipliers()` proves the result.
     Source: Kelley, The Cutting-Plane Method for Solving Convex Programs (1960).
 
     Attributes:
@@ -454,7 +451,7 @@ class CoreSearch:
     """
 
     def __init__(self, core: Core, inside: bool = False) -> None:
-        """Look at s = 0."""
+        """Start at s = 0."""
         self._core = core
         self._master = Master(len(core.columns), inside)
         self.columns = core.columns
@@ -485,7 +482,7 @@ class CoreSearch:
         self._look(risen < _SETTLED * (self.upper - self.lower))
 
     def closed(self, gap: float) -> bool:
-        """Whether the bounds are `gap` apart, or can come no closer."""
+        """Are the bounds `gap` apart, or can they come no closer?"""
         ended = self._repeats >= _NUDGES or not len(self._broken) or len(self._batches) >= _STEPS
         return self.upper - self.lower <= gap or ended
 
@@ -494,7 +491,7 @@ class CoreSearch:
         return multipliers(self._core, self._batches, self._duals)
 
     def _look(self, settled: bool) -> None:
-        """Measure the point, and keep what it becomes when it is made feasible: with care when the bound settles."""
+        """Measure the point, and keep its feasible form; with more care when the bound settles."""
         self._measure(settled)
         if settled and len(self._broken):
             nudge = np.where(self._found > 0.0, _NUDGE * 8.0**self._repeats, 0.0)
@@ -505,7 +502,7 @@ class CoreSearch:
                 self._point, self._contributions, self._broken = raw
 
     def _measure(self, settled: bool) -> None:
-        """Who is too long at the point, and whether what it becomes is the best so far."""
+        """Find the norms above 1 at the point, and keep its feasible form if it is the best so far."""
         self._contributions = contributions_at(self._core, self._point)
         lengths = self._core.lengths_of(self._contributions)
         self._broken = np.flatnonzero(lengths > 1.0 + _TOLERANCE)

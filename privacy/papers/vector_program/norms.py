@@ -1,7 +1,7 @@
-"""Exact lengths of vectors, who is removed, and the sums that are left.
+"""Exact norms of units, removed units, and the sums that are left.
 
-The length of what each unit contributes when nobody is removed, for every threshold at once; and the answer of the
-vector program at one.
+The norm of what each unit contributes without removal, for every threshold at once; and the answer of the vector
+program at one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class SquaredNorms(Private):
     Attributes:
       high: (n,) int64 in [0, 2^62 + 1]; 2^62 + 1 means more than any threshold squared.
       low: (n,) int64 in [0, 2^62).
-      degree: (n,) int64 how many tuples that weigh something each unit owns.
+      degree: (n,) int64 how many tuples of positive weight each unit owns.
     """
 
     high: Ints
@@ -39,13 +39,13 @@ class SquaredNorms(Private):
     degree: Ints
 
     def exceed(self, tau: int) -> Bools:
-        """(n,) which norms are greater than tau <= MAX_UNITS; a norm equal to tau does not exceed it."""
+        """(n,) which norms are greater than tau <= MAX_UNITS."""
         high, low = divmod(tau * tau, _LOW)
         over: Bools = (self.high > high) | ((self.high == high) & (self.low > low))
         return over
 
     def shares(self, tau: int) -> Floats:
-        """(n,) removal shares that leave every unit at most tau by its own share alone: 1 - tau / norm, rounded up.
+        """(n,) removal shares that bound every unit by tau through its own share: 1 - tau / norm, rounded up.
 
         Feasible because every tuple of u keeps at most 1 - s_u of itself; so their sum bounds E from above.
         """
@@ -74,7 +74,7 @@ def squared_norms(tuples: CompactJoinTuples, release: int) -> SquaredNorms:
 
 @kernel
 def _accumulate(indptr: Ints, units: Int32s, group: Ints, weights: Ints, high: Ints, low: Ints, degree: Ints) -> None:
-    """Loads saturate at 2^62 + 1 before they can wrap; each finished group is squared into (high, low)."""
+    """Contributions saturate at 2^62 + 1 before they can wrap; each finished group is squared into (high, low)."""
     contribution = np.zeros(len(high), np.int64)
     touched = np.empty(len(high), np.int32)
     start = 0
@@ -102,7 +102,7 @@ def _accumulate(indptr: Ints, units: Int32s, group: Ints, weights: Ints, high: I
 
 @kernel
 def _add_square(high: Ints, low: Ints, u: int, contribution: int) -> None:
-    """(high, low)[u] += load^2, saturating: every product below is at most 2^63 - 2^32."""
+    """(high, low)[u] += contribution^2, saturating: every product below is at most 2^63 - 2^32."""
     if contribution > MAX_UNITS or high[u] > MAX_UNITS:
         high[u] = MAX_UNITS + 1
         return
@@ -131,7 +131,7 @@ class Removal(Private):
     """A feasible point of the vector program with a certificate: E in [lower, removed], removed - lower <= the gap.
 
     Attributes:
-      removed: sum of the shares, in steps of 2^-31 persons, rounded up; what a mechanism uses as E.
+      removed: sum of the shares, in steps of 2^-31 persons, rounded up; mechanisms use it as E.
       lower: a proved lower bound on E, in the same steps.
       shares: (n_units,) float64 s on the grid of 2^-SHARE_BITS.
     """

@@ -1,7 +1,7 @@
-"""Provenance sets projected on the units that matter, merged, and the core that they make.
+"""Provenance sets restricted to the units that matter, merged, and the core that they form.
 
 The core is the program that is left at one threshold: the units that may be removed, and the merged patterns of their
-tuples, which a trie finds with one small hash table.
+tuples. A trie with one small hash table finds the patterns.
 """
 
 from __future__ import annotations
@@ -59,15 +59,15 @@ def insert_tuples(
 ) -> Trie:
     """Add the weights of tuples [first, last) to the nodes of their patterns.
 
-    Most of a tuple's time goes into waiting for memory and for mispredicted branches. So a block of tuples is turned
-    into keys without branches first, and only then looked up.
+    Waiting for memory and mispredicted branches take most of the time. So a block of tuples is first turned into keys
+    without branches, and then looked up.
 
     Args:
       code_of: (n_units,) 1 + column, or 0.
       guess: (C + 1,) by code; 0 at 0.
       bits: that hold a code; at most CHUNK_BITS.
       width: the largest number of owners of these tuples.
-    Returns: the trie, in larger arrays where it had to grow. A node needs less than 2^31 nodes before it.
+    Returns: the trie, in larger arrays if it had to grow. A node needs less than 2^31 nodes before it.
     """
     key, group, weight, slot, slot_key, slot_node, counters = trie
     chunk = CHUNK_BITS // bits
@@ -132,7 +132,7 @@ def insert_tuples(
 
 @kernel
 def _place(slot_key: Ints, wanted: int) -> int:
-    """The slot that holds this key, or the free one where it belongs."""
+    """The slot that holds this key, or the free one for it."""
     mixed = wanted * GOLDEN  # wraps around, as meant
     place = (mixed ^ ((mixed >> 32) & CHUNK_MASK)) & (len(slot_key) - 1)
     while slot_key[place] != wanted and slot_key[place] != 0:
@@ -144,7 +144,7 @@ def _place(slot_key: Ints, wanted: int) -> int:
 def _node(
     wanted: int, key: Ints, group: Ints, slot: Int32s, slot_key: Ints, slot_node: Int32s, counters: Ints
 ) -> int:
-    """The node with this key in the current group, made where there is none."""
+    """The node with this key in the current group, created if missing."""
     place = _place(slot_key, wanted)
     if slot_key[place] == 0:
         node = counters[0]
@@ -183,7 +183,7 @@ def read_columns(nodes: Ints, key: Ints, bits: int) -> tuple[Ints, Int32s]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Patterns(Private):
-    """Distinct (group, set of columns) among the tuples that own a column and weigh something.
+    """Distinct (group, set of columns) among the tuples of positive weight that own a column.
 
     Attributes:
       indptr: (P + 1,) int64 and
@@ -203,9 +203,9 @@ def merge_patterns(tuples: CompactJoinTuples, release: int, column_of: Int32s, g
 
     Args:
       column_of: (n_units,) column of each unit that matters, ascending in the unit; negative for the others.
-      guess: (C,) shares; a tuple of which they leave nothing has no pattern.
-    Cost: one pass over the owners, and one look into a hash table for every few columns of a tuple that is left;
-      the table holds one group at a time, so that it stays in the cache.
+      guess: (C,) shares; a tuple that they empty has no pattern.
+    Cost: one pass over the owners, and one look into a hash table for every few columns of a remaining tuple. The
+      table holds one group at a time, so it stays in the cache.
     """
     bits = max(1, len(guess).bit_length())
     code_of = column_of + np.int32(1)
@@ -226,13 +226,13 @@ NO_RUN = -1
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Core(Private):
-    """Minimise sum s over columns, such that no constrained column's vector over groups is longer than 1.
+    """Minimise sum s over columns, such that no constrained column's vector over groups has a norm above 1.
 
-    A run is one (constrained column, group) that occurs; the load of a run is one entry of a vector.
+    A run is one (constrained column, group) that occurs; its contribution is one entry of a vector.
 
     Attributes:
       columns: (C,) int64 units that may be removed, ascending; every other unit has share 0.
-      patterns: the tuples that own a column, projected and merged.
+      patterns: the tuples that own a column, restricted and merged.
       weight: (P,) float64 pattern weights divided by tau.
       run: (nnz,) int32 run of each entry of patterns.columns, or NO_RUN for a column without a constraint.
       run_column: (R,) int64 column of each run.
@@ -262,7 +262,7 @@ def build_core(
     """Restrict the program to some columns, their constraints, and the tuples that `guess` does not empty.
 
     Args:
-      over: (n_units,) who exceeds tau at s = 0; nobody else ever has a constraint that binds.
+      over: (n_units,) units above tau at s = 0; no other unit has a binding constraint.
       columns: units that may have a share, ascending.
       guess: (n_units,) shares, 0 outside the columns; see merge_patterns.
     """
@@ -315,7 +315,7 @@ def _by_run(core: Core, shares: Floats, whole: bool) -> Floats:
 def _added(
     indptr: Ints, columns: Int32s, weight: Floats, run: Int32s, shares: Floats, n_runs: int, whole: bool
 ) -> Floats:
-    """(R,) of each run the weight that is left, or the `whole` weight wherever something is."""
+    """(R,) the weight that is left of each run, or the `whole` weight if anything is."""
     added = np.zeros(n_runs)
     for p in range(len(weight)):
         left = 1.0

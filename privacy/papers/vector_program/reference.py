@@ -1,4 +1,4 @@
-"""The vector program as one would write it on a blackboard, in cvxpy: for comparison alone."""
+"""The vector program in cvxpy, as printed in the paper; only for comparison."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ReferenceVectorSolver:
 
     Attributes:
       iteration_limit: deterministic bound on the work.
-      time_limit_s: after it Clarabel is said to have failed.
+      time_limit_s: after it Clarabel counts as failed.
     """
 
     iteration_limit: int = 200
@@ -37,7 +37,7 @@ class ReferenceVectorSolver:
     def published(self, tuples: CompactJoinTuples, release: int, tau: int) -> float:
         """E of program (2) of DP-S4S as printed: a kept share y_u per unit and z per tuple, in persons.
 
-        Raises: SolverFailed when Clarabel does not say that it is optimal.
+        Raises: SolverFailed unless Clarabel reports an optimum.
         """
         import cvxpy
 
@@ -53,7 +53,7 @@ class ReferenceVectorSolver:
     def in_shares(self, tuples: CompactJoinTuples, release: int, tau: int) -> float:
         """E in the shares s = 1 - y alone, z being as small as they allow.
 
-        Raises: SolverFailed when Clarabel does not say that it is optimal.
+        Raises: SolverFailed unless Clarabel reports an optimum.
         """
         import cvxpy
 

@@ -1,7 +1,7 @@
 """The vector program's entry point, and the search at one threshold: cores that grow until one solves the whole.
 
-Bounds of E that are proved on all tuples close until they are at most the gap apart. A look at every so-manieth tuple
-guesses which units will be removed: it is never believed, only used to start well.
+Bounds of E, proved on all tuples, close until they are at most the gap apart. A regular sample of the tuples guesses
+which units will be removed. The guess only helps to start well.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from privacy.thresholds import Thresholds
 from privacy.units import MAX_UNITS, Bools, Floats, Ints
 
 _SAMPLE = 1 << 18
-"""Tuples that are looked at; fewer find the same units, but their multipliers prove less."""
+"""Tuples of the sample. Fewer find the same units, but their multipliers prove less."""
 
 _WORTHWHILE = 16
-"""So many times as many tuples make a pilot pay."""
+"""A pilot pays from so many times as many tuples."""
 
 _GAP = 0.05
 _NEARLY = 0.8
@@ -40,7 +40,7 @@ class Pilot(Private):
 
     Attributes:
       columns: (C,) int64 units that seem to matter, ascending.
-      guess: (n_units,) shares; tuples of which they leave nothing may be set aside.
+      guess: (n_units,) shares; tuples that they empty may be set aside.
       sample: the search on the sample, whose shares and multipliers may already prove enough; None without one.
     """
 
@@ -50,12 +50,12 @@ class Pilot(Private):
 
 
 def everybody(over: Bools) -> Pilot:
-    """Every unit over the threshold, and every tuple: what a pilot falls back to, and small instances begin with."""
+    """Every unit over the threshold, and every tuple: the fallback of a pilot, and the start of small instances."""
     return Pilot(np.flatnonzero(over), np.zeros(len(over)))
 
 
 def pilot(tuples: CompactJoinTuples, release: int, over: Bools, tau: int) -> Pilot:
-    """Solve a sample roughly, with the threshold scaled down alike. A function of its arguments: the stride is fixed.
+    """Solve a sample roughly, with the threshold scaled down alike. Deterministic: the stride is fixed.
 
     Cost: nothing below 2^22 tuples, else that of a core of 2^18 tuples.
     """
@@ -93,22 +93,21 @@ def _strided(tuples: CompactJoinTuples, release: int, stride: int) -> CompactJoi
 
 
 _ROUNDS = 50
-"""Cores that are tried before giving up; one or two are the rule."""
+"""Cores that are tried before giving up; one or two are usual."""
 
 _DOUBT = 1.0 / 32.0
-"""How far off a sample is taken to be when it is decided whether a proof from it is worth a try."""
+"""How far off a sample is assumed to be when deciding whether to try a proof from it."""
 
 
 class Search:
     """Cores that grow until one of them solves the whole program.
 
-    The path is a function of (tuples, release, tau, gap) alone: it starts cold, knows no clock and no other
-    threshold, and looking at it (`prove`) does not bend it. Wherever it is left, what it would have ended with
-    lies between `lower` and `upper`.
+    The path is a function of (tuples, release, tau, gap) alone. It starts cold, reads no clock and no other
+    threshold, and `prove` does not change it. At any time its final result lies between `lower` and `upper`.
 
     Attributes:
-      lower, upper: bounds on E and on the final `removed` (so upper is the gap above what a proof off the path
-        shows for E), in steps of 2^-31 persons.
+      lower, upper: bounds on E and on the final `removed`, in steps of 2^-31 persons. So upper is the gap above what
+        a proof off the path shows for E.
       done: whether `removal` is final.
     """
 
@@ -135,13 +134,13 @@ class Search:
 
     @property
     def removal(self) -> Removal:
-        """The answer. Only of a search that is done."""
+        """The answer of a finished search."""
         assert self.done
         return Removal(self._upper, self._lower, self._best)
 
     @property
     def guide(self) -> tuple[float, float]:
-        """What the core, or else the sample, believes of E, in steps: unproved."""
+        """The estimate of E by the core, or else the sample, in steps; unproved."""
         if self._search is not None:
             return self._search.lower * WHOLE, self._search.upper * WHOLE
         if self._start is not None and self._start.sample is not None and not self._sample_spent:
@@ -156,7 +155,7 @@ class Search:
     def advance(self) -> None:
         """One step on the path: a pilot, a core, a linear program, or a certificate pass.
 
-        Raises: SolverFailed when not even interior points close the gap: a bug, not an outcome.
+        Raises: SolverFailed if not even interior points close the gap, which is a bug.
         """
         if self._start is None:
             self.look()
@@ -176,7 +175,7 @@ class Search:
             self._finish_round()
 
     def look(self) -> float | None:
-        """Take a sample if none was taken; what E is by the sample, in steps, or None where there is nothing to say.
+        """Take a sample if none was taken. Returns the sample's estimate of E in steps, or None.
 
         Cost: at most that of a pilot.
         """
@@ -186,7 +185,7 @@ class Search:
         return None if sample is None else sample.lower * WHOLE
 
     def prove(self) -> None:
-        """Tighten `lower` and `upper` by what the core, or else the sample, knows. Cost: a certificate pass."""
+        """Tighten `lower` and `upper` by the core, or else the sample. Cost: a certificate pass."""
         if self._search is not None:
             self._measure(self._search)
         elif self._start is not None and self._start.sample is not None:
@@ -208,7 +207,7 @@ class Search:
         return measured
 
     def _finish_round(self) -> None:
-        """Keep what is proved; if it is not enough, the next core gets what this one lacked."""
+        """Keep what is proved. If it is not enough, the next core gets what this one lacked."""
         assert self._search is not None
         measured = self._measure(self._search)
         self._lower = max(self._lower, measured.lower)
@@ -240,7 +239,7 @@ class Search:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Measured(Private):
-    """Feasible shares (n_units,), a lower bound on E in steps, and which units are too long or would help."""
+    """Feasible shares (n_units,), a lower bound on E in steps, and which units exceed the norm or would help."""
 
     shares: Floats
     lower: int
@@ -253,23 +252,23 @@ DEFAULT_GAP = 1 << (STEP_BITS - GAP_BITS)
 
 
 class VectorInstance(Private):
-    """Minimise sum_u s_u such that nobody's vector over groups is longer than tau (docs/mathematics.md,
-    section 11.1).
+    """Minimise sum_u s_u such that no unit's vector over groups has a norm above tau (docs/mathematics.md, section
+    11.1).
 
-    E(tau) is the minimum; what is left of tuple t is z_t = max(0, 1 - sum of the shares of its owners). E falls
-    in tau and grows with the data, by at most 1 with one privacy unit.
+    E(tau) is the minimum. z_t = max(0, 1 - sum of the shares of its owners) is left of tuple t. E falls in tau and
+    grows with the data, by at most 1 with one privacy unit.
 
-    Every answer is a function of (tuples, release, tau, gap): each threshold starts cold, and what one threshold
-    says about another (E is monotone) only ever decides a comparison whose outcome is already certain.
+    Every answer is a function of (tuples, release, tau, gap). Each threshold starts cold. What one threshold shows
+    about another (E is monotone) only decides comparisons whose outcome is already certain.
     """
 
     def __init__(self, tuples: CompactJoinTuples, release: int = 0, gap: int = DEFAULT_GAP) -> None:
-        """Prepare.
+        """Compute all norms.
 
         Args:
           tuples: m join tuples; equal (group, provenance set) merged, ordered by group.
-          gap: the public constant h, in steps of 2^-31 persons, >= 2^10; the sensitivities of `removed` and of the
-            truncated sums have to pay for it (B = E + 1 + h).
+          gap: the public constant h, in steps of 2^-31 persons, >= 2^10. The sensitivities of `removed` and of the
+            truncated sums include it (B = E + 1 + h).
         Cost: one pass over the owners.
         """
         if gap < 1 << 10:
@@ -281,9 +280,9 @@ class VectorInstance(Private):
         self._searches: dict[int, Search] = {}
 
     def removal(self, tau: int) -> Removal:
-        """Who is removed at tau units, 1 <= tau <= MAX_UNITS, with E <= removed <= E + gap proved.
+        """The removed units at tau units, 1 <= tau <= MAX_UNITS, with E <= removed <= E + gap proved.
 
-        Raises: InvalidParameter; SolverFailed when the gap cannot be proved (its text never reaches a client).
+        Raises: InvalidParameter; SolverFailed if the gap cannot be proved.
         """
         search = self._search(tau)
         while not search.done:
@@ -295,15 +294,15 @@ class VectorInstance(Private):
         return truncated_sums(self._tuples, self._release, self.removal(tau).shares)
 
     def select(self, thresholds: Thresholds, stop: Ints) -> int | None:
-        """The first rung whose `removed` is at most its stop value, or None: what a sparse vector's scan returns.
+        """The first level whose `removed` is at most its stop value, or None: the scan of a sparse vector.
 
-        The same as calling `removal` at every rung, but only rungs that bounds leave open are searched, from the
-        largest down, and only until the comparison is certain.
+        The result equals calling `removal` at every level. But only levels that bounds leave open are searched, from
+        the largest down, and only until the comparison is certain.
 
         Args:
           stop: (L,) steps of 2^-31 persons: threshold minus noise, drawn beforehand.
         Raises: InvalidParameter.
-        Cost: on real data two or three searches, the last ones cut short.
+        Cost: on real data two or three searches, the last ones stopped early.
         """
         taus = thresholds.units.tolist()
         if stop.shape != (len(taus),) or stop.dtype != np.int64:
@@ -329,9 +328,9 @@ class VectorInstance(Private):
         return first if first < len(taus) else None
 
     def _guessed(self, taus: list[int], limits: list[int], end: int) -> int | None:
-        """The first rung below `end` that passes according to samples, which are taken from the top downwards.
+        """The first level below `end` that passes according to samples, which are taken from the top downwards.
 
-        Two samples say how large the next one is at least, E being convex.
+        As E is convex, two samples bound the next one from below.
         """
         guessed, above, expected = None, math.inf, -math.inf
         for level in reversed(range(end)):
@@ -346,7 +345,7 @@ class VectorInstance(Private):
         return guessed
 
     def _easy_upper(self, tau: int) -> int:
-        """A bound on E and on `removed` that costs one look at the norms."""
+        """A bound on E and on `removed` from the norms alone."""
         return in_steps(self._norms.shares(tau))
 
     def _floor(self, tau: int) -> int:

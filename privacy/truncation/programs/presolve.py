@@ -23,7 +23,7 @@ _LOW = (1 << _LOW_BITS) - 1
 
 @kernel
 def clip_and_load(indptr: Ints, units: Ints, weights: Ints, caps: Ints, contribution: Ints) -> None:
-    """In place: no tuple weighs more than its smallest cap; contribution = what each unit's tuples weigh, saturating."""
+    """In place: no tuple weighs more than its smallest cap; contribution = the weight of each unit, saturating."""
     contribution[:] = 0
     for t in range(len(weights)):
         weight = weights[t]
