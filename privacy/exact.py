@@ -39,7 +39,7 @@ def float_at_least(value: Fraction) -> float:
 def quotient_at_least(numerator: int, denominator: int) -> float:
     """The smallest float that is no smaller than numerator / denominator, of whole numbers, the second one positive.
 
-    As `float_at_least`, without a fraction in lowest terms: a ladder has hundreds of scales.
+    As `float_at_least`, without a fraction in lowest terms: many thresholds have hundreds of scales.
     """
     nearest = numerator / denominator  # correctly rounded, whatever the size of the two
     above, below = nearest.as_integer_ratio()

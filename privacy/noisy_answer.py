@@ -20,7 +20,7 @@ Covers = Literal["released_sample", "truncated_sample", "truncated_full", "smoot
 NoiseKind = Literal["laplace", "gaussian"]
 """The distribution of a release's noise, on a grid of whole steps."""
 
-CUT_SHARE = 1 / 4
+CLIPPED_SHARE = 1 / 4
 """A value that may lack more of itself is marked. `make benchmark NAME=trust` shows the trade-off."""
 
 
@@ -54,8 +54,8 @@ class NoisyAnswer:
       covers: what the interval covers, which never includes the clipping bias.
       mechanism: the mechanism's name.
       epsilon: what this release spent, for all groups together.
-      signal: (n_groups,) float64, `CUT_SHARE` of the released value's size, in multiples of `missing`. 0 if the value
-        is not above 0, so that nothing is known; +inf if there was no choice.
+      signal: (n_groups,) float64, `CLIPPED_SHARE` of the released value's size, in multiples of `missing`. 0 if the
+        value is not above 0, so that nothing is known; +inf if there was no choice.
       delta: what this release spent beside epsilon; 0 for pure differential privacy.
       noise: the kind of `noise_scale`.
       exceeding: who exceeds tau, if that was measured.
@@ -84,7 +84,7 @@ class NoisyAnswer:
         """
         told = np.isfinite(self.signal) & (self.signal > 0)
         found: Floats = np.zeros_like(self.values)
-        np.divide(CUT_SHARE * np.abs(self.values), self.signal, out=found, where=told)
+        np.divide(CLIPPED_SHARE * np.abs(self.values), self.signal, out=found, where=told)
         return found
 
     @property

@@ -533,7 +533,7 @@ def release_contributions(
     def released(one: ServedMeasurement | ServedGroupMeasurement, contributions: ContributionsOfSum) -> NoisyAnswer:
         if isinstance(one, GroupLp | BoundFirst):
             return one.release_sum(contributions, entropy)
-        assert not measures_together(one), "a mechanism by loads releases a sum"
+        assert not measures_together(one), "a mechanism by contributions releases a sum"
         return one.release(contributions.at(one.thresholds), entropy)
 
     return tuple(released(one, ContributionsOfSum(histogram, row)) for row, one in enumerate(made))

@@ -49,15 +49,15 @@ class Thresholds:
 
     def __post_init__(self) -> None:
         if not isinstance(self.base, Fraction | int) or not 1 < self.base <= _MOST:
-            raise InvalidParameter("the base of a ladder is a fraction above 1, and at most 2^32")
+            raise InvalidParameter("the base of thresholds is a fraction above 1, and at most 2^32")
         if not 0 <= self.high - self.low < _LONGEST:
-            raise InvalidParameter("a ladder has one threshold at least and 127 at most")
+            raise InvalidParameter("there is one threshold at least and 127 at most")
         if max(-self.low, self.high) > _LONGEST * WEIGHT_BITS:
-            raise InvalidParameter("a ladder's exponents are small")
+            raise InvalidParameter("the exponents of thresholds are small")
         if not _LEAST <= self._power(self.low) <= self._power(self.high) <= _MOST:
-            raise InvalidParameter("a ladder runs from 2^-20 at the least to 2^32 at the most")
+            raise InvalidParameter("thresholds lie between 2^-20 and 2^32")
         if self._whole(self.low) == self._whole(min(self.low + 1, self.high)) and self.low < self.high:
-            raise InvalidParameter("two thresholds of a ladder are the same")
+            raise InvalidParameter("two thresholds are the same")
         if self.parts not in (1, 2, 4) or (self.parts > 1 and self.base != 2):
             raise InvalidParameter("what lies between two powers of 2 is left whole, halved or quartered")
         if self.whole and self.low < 0:

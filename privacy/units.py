@@ -22,7 +22,7 @@ ONE = 1 << WEIGHT_BITS
 """The weight 1.0 in units."""
 
 MAX_UNITS = 1 << 62
-"""Loads and totals saturate here (2^32 normalised weights). Saturation is 1-Lipschitz, so it costs no privacy."""
+"""Contributions saturate here (2^32 normalised weights). Saturation is 1-Lipschitz, so it costs no privacy."""
 
 _LOW_BITS = 31
 _BLOCK = 1 << 21  # 2^21 rows of 31 bits sum to less than 2^53: exact in float64

@@ -1,4 +1,4 @@
-"""Compile, or load, the kernels that a usual question needs, before one waits for them."""
+"""Compile or load the kernels of a usual question in advance."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def run_part(part: int) -> None:
 
 
 def _column(position: int) -> OwnerColumn:
-    """Everybody meets somebody at some distance, who meets others: cycles of every length."""
+    """Everybody meets somebody at some distance, which makes cycles of every length."""
     t = np.arange(_TUPLES, dtype=np.int64)
     keys = (t * (position + 1) + t // _PEOPLE * position) % _PEOPLE
     return OwnerColumn("person", keys, np.zeros(_TUPLES, bool))

@@ -106,7 +106,7 @@ class Clip(OneChoice):
         Cost: linear in the rows of the histogram.
         """
         if self.less is not None:
-            raise InvalidParameter("a histogram of lengths adds up weights of one sign")
+            raise InvalidParameter("a histogram of norms adds up weights of one sign")
         index, levels = self.choose(vectors, entropy), self._rounded(vectors.n_groups)
         return self._noised(
             vectors.sums(int(self.thresholds.units[index]), levels[index].step), index, levels, entropy
@@ -232,9 +232,9 @@ class CountedClip(Pure):
 
     def _beside(self, noisy: NoisyAnswer, vectors: UnitVectors | VectorsOfSum, entropy: Entropy) -> NoisyAnswer:
         """Add the noisy number of units above tau to the released sums."""
-        longer = vectors.kept(self.thresholds).exceedances
-        assert longer is not None, "tuples of one owner are counted by their loads"
-        people = int(self.noise.released(np.asarray(longer[0], np.int64), entropy)[0])
+        exceeding = vectors.kept(self.thresholds).exceedances
+        assert exceeding is not None, "tuples with one owner are counted by their contributions"
+        people = int(self.noise.released(np.asarray(exceeding[0], np.int64), entropy)[0])
         most = max(0, people + self._reach)
         above = most * self._loss
         below = 0.0 if self.less is None else above

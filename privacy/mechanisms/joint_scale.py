@@ -18,7 +18,7 @@ from privacy.mechanisms.clip import Clip
 from privacy.mechanisms.release import check_levels
 from privacy.mechanisms.sums import Around, Centre, Deviation, Products, Row
 from privacy.mechanisms.unit_vectors import UnitVectors, contributions_of
-from privacy.noisy_answer import CUT_SHARE, NoisyAnswer
+from privacy.noisy_answer import CLIPPED_SHARE, NoisyAnswer
 from privacy.thresholds import Thresholds
 from privacy.truncation.truncate import positive_in_groups
 from privacy.units import MAX_UNITS, ONE, Floats, Int32s, Ints, saturating_sums
@@ -205,7 +205,7 @@ def _lacking(answer: NoisyAnswer, people: float, total: Floats) -> NoisyAnswer:
     """The answer with a `signal` for so many overlooked people: a group lacks its part of the total.
 
     Args:
-      people: their number over `CUT_SHARE` (`SelectionSettings.doubt`).
+      people: their number over `CLIPPED_SHARE` (`SelectionSettings.doubt`).
       total: (G,) of all groups together, by each group's part of the rows.
     """
     signal = np.abs(total) / (people * answer.tau) if people else np.full_like(total, np.inf)
@@ -219,11 +219,11 @@ def _lacking_around(answer: NoisyAnswer, people: float, count: NoisyAnswer) -> N
     lacks at most n times their bound.
     """
     rows = np.maximum(count.values, 0.0)
-    overlooked = CUT_SHARE * people
+    overlooked = CLIPPED_SHARE * people
     everybody = overlooked >= rows.sum() / count.tau.max()
     most = np.full_like(rows, 2.0) if everybody else OPPOSED * overlooked * answer.tau / max(1.0, rows.sum())
     lacks = np.minimum(most, 2.0) * rows
-    signal = np.divide(CUT_SHARE * np.abs(answer.values), lacks, out=np.zeros_like(rows), where=lacks > 0)
+    signal = np.divide(CLIPPED_SHARE * np.abs(answer.values), lacks, out=np.zeros_like(rows), where=lacks > 0)
     return replace(answer, signal=signal if people else np.full_like(rows, np.inf))
 
 

@@ -1,8 +1,8 @@
-"""Which groups may be shown: found keys, minimum frequencies, and the groups that a unit counts in.
+"""Partition selection: which groups may be shown, by found keys, minimum frequencies, and groups per unit.
 
-`keep_groups` is the custodian's rule: no unit counts in more than so many groups. `GroupThreshold` shows the groups
-whose noisy number of units exceeds a public threshold, and `VoteThreshold` does where a unit may be in any number of
-them. Only the keys of what is shown may be told.
+`keep_groups` is the administrator's rule that no unit counts in more than so many groups. `GroupThreshold` shows the
+groups whose noisy number of units exceeds a public threshold. `VoteThreshold` does so if a unit may be in any number
+of groups. Only the keys of shown groups may be published.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class GroupThreshold:
         check_groups(self.groups_per_unit)
         check_gap(self.gap)
         if self.delta > 0 and self.groups_per_unit is None:
-            raise InvalidParameter("discovery needs a bound on the groups of one unit")
+            raise InvalidParameter("partition selection needs a bound on the groups of one unit")
         if self.delta == 0 and self.minimum is None:
             raise InvalidParameter("a threshold has a minimum, or a delta")
         if self.minimum is not None and self.minimum < 1:
@@ -191,7 +191,7 @@ class GroupThreshold:
         return max(asked, ONE // level.step + level.upper_quantile(tail) + 1)
 
     def _level(self, n_groups: int) -> ThresholdNoise:
-        public = self.delta == 0  # under discovery the number of groups is private, and only L0 may divide
+        public = self.delta == 0  # in partition selection the number of groups is private, and only L0 may divide
         share = group_epsilon(self.epsilon, self.groups_per_unit, n_groups if public else self.groups_per_unit or 1)
         return ThresholdNoise(int(self.thresholds.units[0]), self.gap, share)
 

@@ -25,7 +25,7 @@ def check_answer(answer: TruncatedAnswer, thresholds: Thresholds, gap: float) ->
     Raises: InvalidParameter, without a value in its message.
     """
     if answer.thresholds != thresholds:
-        raise InvalidParameter("the truncated answer is on another ladder than the mechanism")
+        raise InvalidParameter("the truncated answer has other thresholds than the mechanism")
     if not 0 <= answer.gap <= gap:
         raise InvalidParameter("the truncated answer's gap is larger than the noise is scaled for")
     shape = (answer.n_groups, len(thresholds))

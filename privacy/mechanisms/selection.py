@@ -18,7 +18,7 @@ from privacy.errors import EntropyFailed, InvalidParameter
 from privacy.exact import float_at_least
 from privacy.join_tuples import Private
 from privacy.mechanisms.scores import SENSITIVITY, ExceedanceScores, Scores, selection_noise
-from privacy.noisy_answer import CUT_SHARE
+from privacy.noisy_answer import CLIPPED_SHARE
 from privacy.thresholds import Thresholds
 from privacy.truncation.truncated_answer import TruncatedAnswer
 from privacy.units import Ints
@@ -90,7 +90,7 @@ class SelectionSettings:
         return 2 * math.log(len(thresholds) * max(1, n_groups) / self.beta) / selecting
 
     def doubt(self, price: float, selecting: float) -> float:
-        """The most people that a choice overlooks, over `CUT_SHARE`, but for one choice in twenty.
+        """The most people that a choice overlooks, over `CLIPPED_SHARE`, but for one choice in twenty.
 
         The noise of the choice hides 2 ln(20) / eps_1 of them, beside those that it accepts.
 
@@ -98,7 +98,7 @@ class SelectionSettings:
           price: what the noise of a threshold is charged, in people: so many may exceed it.
           selecting: eps_1 of the choice in one group.
         """
-        return (price + 2 * math.log(1 / _OVERLOOKED) / selecting) / CUT_SHARE
+        return (price + 2 * math.log(1 / _OVERLOOKED) / selecting) / CLIPPED_SHARE
 
     def scores(
         self, thresholds: Thresholds, gap: float, noise: tuple[float, ...], selecting: float, n_groups: int = 1

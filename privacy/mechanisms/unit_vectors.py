@@ -26,7 +26,7 @@ from privacy.units import MAX_UNITS, ONE, Int32s, Ints
 
 
 @kernel
-def lengths(start: Ints, contributions: Ints, euclidean: bool) -> Ints:
+def norms(start: Ints, contributions: Ints, euclidean: bool) -> Ints:
     """(n_units,) the norm of each unit's vector in units of weight, saturating: L1, or L2 rounded down.
 
     Args:
@@ -59,15 +59,15 @@ def scaled_sums(
     totals = np.zeros(n_groups, np.int64)
     for unit in range(len(start) - 1):
         first, last = start[unit], start[unit + 1]
-        length = 0.0
+        norm = 0.0
         for place in range(first, last):
             part = abs(contributions[place]) / step
-            length += part * part if euclidean else part
+            norm += part * part if euclidean else part
         factor = 1.0
         if euclidean:
-            length = math.sqrt(length) * (1 + (last - first + 8) * 2.0**-51)
-        if length > steps:
-            factor = steps / length
+            norm = math.sqrt(norm) * (1 + (last - first + 8) * 2.0**-51)
+        if norm > steps:
+            factor = steps / norm
         left = np.int64(steps)
         for place in range(first, last):
             size = abs(contributions[place])
@@ -204,7 +204,7 @@ class UnitVectors(Private):
 
         Cost: one pass over the members, log L for each unit.
         """
-        found = lengths(self._start, self._contributions, self._euclidean)
+        found = norms(self._start, self._contributions, self._euclidean)
         return answer_of_contributions(np.zeros(len(found), np.int64), found, 1, thresholds)
 
     def sums(self, tau_units: int) -> Ints:

@@ -157,30 +157,29 @@ _MADE: Mapping[str, Callable[[float, Incidence], ByKey]] = {
 class KeyCounts(Pure):
     """Counts of units by key, all at once, each with an interval; epsilon-DP for all keys together.
 
-    Of n public keys a unit counts at `rule` at most, which is enforced (`Incidence`), or at
-    `groups_per_unit` of them, which follow from the unit, or at all. A unit is at a key once however many rows it
-    has there, so nothing is cut for that.
+    Of n public keys a unit counts at `rule` at most, which is enforced (`Incidence`), or at `groups_per_unit` of
+    them, which follow from the unit, or at all. A unit is at a key once, however many rows it has there, so nothing
+    is clipped for that.
 
-    The smoothing mechanism gets all of epsilon but BIAS_SHARE, with which the largest bias of any key is measured
-    (`SmoothingBias`), given the smoothing that was released: pure losses add up. `lpa` gets all of it.
+    The smoothing mechanism has all of epsilon but BIAS_SHARE. That part measures the largest bias of any key
+    (`SmoothingBias`), given the released smoothing; pure losses add up. `lpa` has all of it.
 
-    An interval is the released value, and on either side what its noise may be off by and what the bias may be: half
-    of the probability to miss is given to each. So it covers the count itself, of the keys in which a unit counts.
-    The bias is that of the key which is smoothed most: most intervals of `fpa` and `gs` are wider than they need be,
-    and no narrower one is known to be honest at that price.
-    Noise of means of groups is discrete Laplace noise, whose quantile is exact. Noise of `fpa` is a sum of m
-    independent ones with factors a_j, the sum of a_j^2 at most m / d^2 and each a_j^2 at most 2 / d^2, up to 2^-18 of
+    An interval is the released value, plus or minus the noise and the bias; each has half of the probability to miss.
+    So it covers the count itself, of the keys in which a unit counts. The bias is that of the most smoothed key, so
+    most intervals of `fpa` and `gs` are wider than necessary. No narrower ones are known to hold at that price. Noise
+    of means of groups is discrete Laplace noise, whose quantile is exact. Noise of `fpa` is a sum of m independent
+    ones with factors a_j, the sum of a_j^2 at most m / d^2 and each a_j^2 at most 2 / d^2, but for up to 2^-18 of
     them by which the basis is rounded. The logarithm of its moments is a sum of one convex function of each a_j^2
-    that is 0 at 0, so at most that of m / 2 noises with the largest factor; discrete Laplace noise has no larger
-    moments than continuous noise of its scale, as (cosh t - 1) / t^2 rises. Then Chernoff (`NoiseSum.reach`).
+    that is 0 at 0. So it is at most that of m / 2 noises with the largest factor. Discrete Laplace noise has no
+    larger moments than continuous noise of its scale, as (cosh t - 1) / t^2 rises. Then Chernoff (`NoiseSum.reach`).
 
     Source: Kellaris and Papadopoulos (VLDB 2013); docs/mathematics.md, section 11.5.
 
     Attributes:
       name: `lpa`, `fpa`, `gs_r`, `gs_s` or `gs`.
       epsilon: for all keys together, > 0.
-      groups_per_unit: L0 by what follows from a unit, or `rule`; None when only the number of keys bounds it.
-      rule: the most keys that a unit counts at; None where there is no such rule.
+      groups_per_unit: L0 by what follows from a unit, or `rule`; None if only the number of keys bounds it.
+      rule: the most keys that a unit counts at; None without such a rule.
       confidence: of each interval, over the noise, in (0, 1).
     """
 

@@ -44,7 +44,7 @@ class Pmsja(VectorMechanism):
     Privacy, section 3 (private bounds on local sensitivity); docs/mathematics.md, section 11.2.
 
     Attributes:
-      epsilon, delta, n_groups, ladder, confidence: as of `VectorMechanism`.
+      epsilon, delta, n_groups, thresholds, confidence: as of `VectorMechanism`.
       split, bounding: eps_1 / epsilon and eps_2 / epsilon, in (0, 1) together.
       missing: delta_2 / delta, in (0, 1).
       allowance: how many people may be removed, in multiples of 1 / eps_1, >= 0.
@@ -89,7 +89,7 @@ class Pmsja(VectorMechanism):
         return self.noise_per_bound * (self.most_persons() + 1 + (DEFAULT_GAP + 2 * self._shift) / WHOLE)
 
     def most_sigma(self) -> float:
-        """As said above, but with `RARE`, twice: noise chooses the scale of noise."""
+        """`VectorMechanism.most_sigma` with `RARE` twice, as noise chooses the scale of noise."""
         check_scale(self._scale)
         drawn = math.ceil(-math.log(RARE) * self._scale)
         bound = self.most_persons(RARE) + 1 + (DEFAULT_GAP + self._shift + drawn) / WHOLE

@@ -55,7 +55,7 @@ class S4SVector(VectorMechanism):
     sections 7.1 and 11.2.
 
     Attributes:
-      epsilon, delta, n_groups, ladder, confidence: as of `VectorMechanism`.
+      epsilon, delta, n_groups, thresholds, confidence: as of `VectorMechanism`.
       sample: how the tuples were sampled, if amplification is claimed.
       split: eps_1 / epsilon, in (0, 1).
       allowance: how many people may be removed, in multiples of 1 / eps_1, >= 0.
@@ -88,7 +88,7 @@ class S4SVector(VectorMechanism):
         return self.noise.sigma(self._bound(removed))
 
     def most_sigma(self) -> float:
-        """As said above: what was removed chooses the scale of noise."""
+        """`VectorMechanism.most_sigma`; what was removed chooses the scale of noise."""
         if self.epsilon >= 1:
             assert self.noise, "it refuses noise too small for its grid, which less epsilon never has"
         return self._made.most_sigma(self._bound(math.ceil(self.most_persons(RARE) * WHOLE)))

@@ -93,23 +93,23 @@ class _Candidate:
 def choose(incidence: Incidence, order: Ints, epsilon: Fraction, rest: Fraction, entropy: Entropy) -> Smoothing:
     """What to release with `rest`, by report noisy max; epsilon-DP for an order that was released before.
 
-    The score of a candidate is its expected absolute error over all keys less that of noise in every count, both
-    exactly, for the counts are there. A deviation s from the mean of a group whose noise has the scale b costs
-    E|s + noise| = s + b exp(-s / b), which moves by no more than s does. All |c - mean| of a group move by at most
-    2 (1 - 1/w) in sum when one of its counts moves by 1. Noise in a count c that is cut at 0 costs
-    b - exp(-c / b) b / 2, which moves by at most 1/2. So the score of groups moves by at most 2.5 moved; that of
-    frequencies by moved (1/2 + the largest column sum of |I - P|), P the projection onto them.
+    The score of a candidate is its expected absolute error over all keys less that of noise in every count; both are
+    exact. A deviation s from the mean of a group whose noise has the scale b costs E|s + noise| = s + b exp(-s / b),
+    which moves by no more than s. All |c - mean| of a group move by at most 2 (1 - 1/w) in sum when one of its counts
+    moves by 1. Noise in a count c that is clipped at 0 costs b - exp(-c / b) b / 2, which moves by at most 1/2. So
+    the score of groups moves by at most 2.5 moved. That of frequencies moves by moved (1/2 + the largest column sum
+    of |I - P|), P the projection onto them.
 
-    Each score is divided by its own sensitivity before one geometric draw each is subtracted. That spends epsilon
-    whatever the divisors are, which are public: the score of the winner and the largest of the others move by
-    `_GRID` + `_SLACK` at most, and the noise is for twice that. Dividing by different sensitivities bends the
-    comparison, so all fine questions share the largest.
+    Each score is divided by its own public sensitivity before one geometric draw each is subtracted. Epsilon does not
+    depend on the divisors: the score of the winner and the largest of the others move by `_GRID` + `_SLACK` at most,
+    and the noise is for twice that. Different sensitivities bend the comparison, so all fine questions share the
+    largest.
 
-    Counts by themselves are the default: their error is known beforehand, that of smoothing is not bounded. Whatever
-    else is taken must beat a penalty, so that what is no better is taken once in `_RISK` times. One group of all keys
-    has one penalty, all else two. For few keys the penalty is more than smoothing can gain. Two coarse questions
-    see further, and only for one group: the total, of which all deviations are at most twice as much and which moves
-    by L0, and one group without the others' sensitivity.
+    Counts alone are the default: their error is known, that of smoothing has no bound. Everything else must beat a
+    penalty, so that something no better is taken once in `_RISK` times. One group of all keys has one penalty, all
+    else two. For few keys the penalty exceeds what smoothing can gain. Two coarse questions see further, for one
+    group only: the total, of which all deviations are at most twice as much and which moves by L0, and one group
+    without the others' sensitivity.
 
     Raises: EntropyFailed, InvalidParameter for an epsilon below 2^-38.
     Cost: some thirty passes over the keys.
@@ -184,23 +184,22 @@ _LARGEST_EPSILON = 1024
 class GS(Pure):
     """Order the keys by a noisy sample, choose how to smooth, release that.
 
-    The sample spends a quarter of `share` of epsilon, the choice three, the release the rest; the order is a function
-    of what was released, and so is which release is made. So the three add up to epsilon.
+    The sample spends a quarter of `share` of epsilon, the choice three quarters, the release the rest. The order
+    depends only on what was released, and so does the choice of the release. So the three add up to epsilon.
 
     Departures from the paper, beside those of `GSS`: (1) half of epsilon for the grouping makes GS at least twice as
-    bad as LPA wherever no grouping helps. A share s costs at least s / (1 - s) there, 3.2% for a thirty-second, and
-    no private choice is without any: one that hardly depends on the counts is as often wrong on some of them.
-    (2) The paper chooses a size by L0 times the sample, which is no estimate of the counts; `choose` compares what
-    each size would cost, by the counts themselves, with noise. (3) Noise in every count and Fourier coefficients are
-    among what it compares.
+    bad as LPA if no grouping helps. A share s costs at least s / (1 - s) there, 3.2% for a thirty-second. No private
+    choice is free: one that hardly depends on the counts is as often wrong on some of them. (2) The paper chooses a
+    size by L0 times the sample, which is no estimate of the counts. `choose` compares what each size would cost, by
+    the counts themselves, with noise. (3) It also compares noise in every count, and Fourier coefficients.
 
-    What choosing costs on n keys, in units of LPA's error: s / (1 - s), and at most 2 / (1024 s n) for wrong choices
-    where LPA is best. Smoothing that gains less than some 150 / (s n) is not seen, for the sum of all deviations
-    moves by 2.5 Delta_1 and LPA's errors come to n Delta_1 / epsilon. So for a thousand keys GS is LPA, cut at 0,
-    unless all counts are small; from tens of thousands on the loss is small. The least possible loss is not zero
-    either: from nobody to counts for which LPA is as good as one group it takes n / epsilon units, so a choice that
-    is right there takes LPA with probability exp(-s n) / 2 where there is nobody, and is n times worse then. Within
-    5% of both therefore needs s n >= ln(10 n): some 250 keys at a thirty-second.
+    The cost of choosing on n keys, in units of LPA's error: s / (1 - s), and at most 2 / (1024 s n) for wrong choices
+    if LPA is best. Smoothing that gains less than some 150 / (s n) goes unseen, as the sum of all deviations moves by
+    2.5 Delta_1 and LPA's errors come to n Delta_1 / epsilon. So for a thousand keys GS is LPA, unless all counts are
+    small; from tens of thousands on the loss is small. Some loss is unavoidable. Between zero counts and counts for
+    which LPA is as good as one group lie n / epsilon units. So a choice that is right there takes LPA with
+    probability exp(-s n) / 2 for zero counts, and is n times worse then. Within 5% of both therefore needs s n >=
+    ln(10 n): some 250 keys at a thirty-second.
     Source: Kellaris and Papadopoulos (VLDB 2013), section 3.3, theorem 6; report noisy max with exponential noise.
 
     Attributes:

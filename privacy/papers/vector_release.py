@@ -40,7 +40,7 @@ class TruncatedVector(Private):
       sums: (d,) exact integers in units of 2^-SHARE_BITS of 2^-30.
     """
 
-    rung: int
+    level: int
     removed: int
     sums: tuple[int, ...]
 
@@ -51,11 +51,11 @@ def truncated_vector(instance: VectorInstance, thresholds: Thresholds, stops: In
     Raises: SolverFailed.
     Cost: two or three vector programs, as a rule.
     """
-    rung = instance.select(thresholds, stops)
-    if rung is None:
+    level = instance.select(thresholds, stops)
+    if level is None:
         return None
-    tau = int(thresholds.units[rung])
-    return TruncatedVector(rung, instance.removal(tau).removed, instance.sums(tau))
+    tau = int(thresholds.units[level])
+    return TruncatedVector(level, instance.removal(tau).removed, instance.sums(tau))
 
 
 def vector_instance(tuples: CodedJoinTuples, row: int) -> VectorInstance:
@@ -100,20 +100,20 @@ class SparseVector:
     Attributes:
       epsilon: what the choice spends, > 0.
       threshold: how many people may be removed, before noise.
-      threshold_scale, rung_scale: of discrete Laplace noise, in steps of 2^-31 persons.
+      threshold_scale, level_scale: of discrete Laplace noise, in steps of 2^-31 persons.
     """
 
     epsilon: float
     threshold: float
     threshold_scale: float
-    rung_scale: float
+    level_scale: float
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
         if not 0 <= self.threshold < WHOLE:
             raise InvalidParameter("a threshold is a number of people")
         check_scale(self.threshold_scale)
-        check_scale(self.rung_scale)
+        check_scale(self.level_scale)
 
     @classmethod
     def monotone(cls, epsilon: float, threshold: float, gap: int = DEFAULT_GAP) -> Self:
@@ -125,20 +125,20 @@ class SparseVector:
     def _threshold_steps(self) -> int:
         return math.floor(self.threshold * WHOLE)
 
-    def stops(self, rungs: int, entropy: Entropy) -> Ints:
-        """(rungs,) the largest value at which each rung is taken, in steps: noisy threshold less the rung's noise.
+    def stops(self, levels: int, entropy: Entropy) -> Ints:
+        """(levels,) the largest value at which each level is taken, in steps: noisy threshold less the level's noise.
 
         Raises: EntropyFailed when the source returns something else than was asked for.
         """
-        level = checked(entropy.laplace(self.threshold_scale, 1), 1) + self._threshold_steps
-        stops: Ints = level - checked(entropy.laplace(self.rung_scale, rungs), rungs)
+        bar = checked(entropy.laplace(self.threshold_scale, 1), 1) + self._threshold_steps
+        stops: Ints = bar - checked(entropy.laplace(self.level_scale, levels), levels)
         return stops
 
-    def most_removed(self, rungs: int, tail: float) -> float:
+    def most_removed(self, levels: int, tail: float) -> float:
         """What v does not exceed at the accepted level, but for a chance of `tail`. In persons; public."""
-        level = _quantile(self.threshold_scale, tail / 2)
-        rung = _quantile(self.rung_scale, tail / (2 * rungs))
-        return (self._threshold_steps + level + rung) / WHOLE
+        bar = _quantile(self.threshold_scale, tail / 2)
+        level = _quantile(self.level_scale, tail / (2 * levels))
+        return (self._threshold_steps + bar + level) / WHOLE
 
 
 def _quantile(scale: float, tail: float) -> int:
@@ -320,7 +320,7 @@ class VectorMechanism:
             values: Floats = np.zeros(self.n_groups)
             low, signal = values.copy(), values.copy()
         else:
-            grid = VectorGrid(int(self.thresholds.units[found.rung]), self.n_groups)
+            grid = VectorGrid(int(self.thresholds.units[found.level]), self.n_groups)
             drawn, tau = self.sigma(found.removed, entropy), grid.tau
             values = grid.released(found.sums, drawn, entropy)
             noise = 2 * tau * (self.stated_sigma if self.private_scale else drawn)

@@ -57,7 +57,7 @@ class ContributionHistogram(Private):
     def __post_init__(self) -> None:
         rows = (self.sums, self.group, self.interval, self.units, self.totals)
         if len({len(column) for column in rows}) != 1:
-            raise InvalidParameter("the columns of a histogram of loads are of one length")
+            raise InvalidParameter("the columns of a histogram of contributions are of one length")
         within = (
             _within(self.sums, 0, self.n_sums - 1),
             _within(self.group, -1, self.n_groups - 1),
@@ -66,7 +66,7 @@ class ContributionHistogram(Private):
             _within(self.totals, 0, MAX_UNITS),
         )
         if not all(within):
-            raise InvalidParameter("a histogram of loads counts units and adds up weights")
+            raise InvalidParameter("a histogram of contributions counts units and adds up weights")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,7 +105,7 @@ class ContributionsOfSum(Private):
         places = np.searchsorted(self.histogram.thresholds, thresholds.units)
         known = places < len(self.histogram.thresholds)
         if not known.all() or (self.histogram.thresholds[places] != thresholds.units).any():
-            raise InvalidParameter("a histogram of loads knows its own thresholds only")
+            raise InvalidParameter("a histogram of contributions knows its own thresholds only")
         units, totals = (self._by_interval(one) for one in (self.histogram.units, self.histogram.totals))
         return truncated_at(thresholds, places, units, totals)
 
@@ -162,7 +162,7 @@ class NormHistogram(Private):
         if self.lengths.n_groups != 1:
             raise InvalidParameter("a unit has one length in all groups")
         none = np.zeros_like(self.totals)
-        for column in (self.totals, self.shares):  # whose checks are those of a histogram of loads
+        for column in (self.totals, self.shares):  # whose checks are those of a histogram of contributions
             rows = self.sums, self.group, self.interval, none, column
             ContributionHistogram(*rows, self.n_groups, self.lengths.n_sums, self.lengths.thresholds)
 

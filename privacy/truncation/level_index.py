@@ -144,10 +144,10 @@ def add_parts(member_start: Ints, level: NDArray[np.int8], high: Ints, low: Ints
     """Add high * 2^31 + low of every member to parts[:, group, level]: in multiples of 2^62, of 2^31, and of 1."""
     for group in range(len(member_start) - 1):
         for u in range(member_start[group], member_start[group + 1]):
-            rung = level[u]
-            parts[0, group, rung] += high[u] >> LOW_BITS
-            parts[1, group, rung] += (high[u] & LOW_MASK) + (low[u] >> LOW_BITS)
-            parts[2, group, rung] += low[u] & LOW_MASK
+            at = level[u]
+            parts[0, group, at] += high[u] >> LOW_BITS
+            parts[1, group, at] += (high[u] & LOW_MASK) + (low[u] >> LOW_BITS)
+            parts[2, group, at] += low[u] & LOW_MASK
 
 
 @kernel
@@ -163,14 +163,14 @@ def sort_down(start: Ints, level: NDArray[np.int8], counts: Ints, order: Int32s)
     places = np.zeros(counts.shape[1], np.int64)
     end = 0
     for group in range(len(start) - 1):
-        for rung in range(counts.shape[1] - 1, 0, -1):
-            places[rung] = end
-            end += counts[group, rung]
+        for at in range(counts.shape[1] - 1, 0, -1):
+            places[at] = end
+            end += counts[group, at]
         for item in range(start[group], start[group + 1]):
-            rung = level[item]
-            if rung > 0:
-                order[places[rung]] = item
-                places[rung] += 1
+            at = level[item]
+            if at > 0:
+                order[places[at]] = item
+                places[at] += 1
 
 
 @kernel
@@ -195,15 +195,15 @@ def write_file(
     places = np.zeros(filed.shape[1], np.int64)
     end = 0
     for group in range(len(row_start) - 1):
-        for rung in range(filed.shape[1] - 1, floor, -1):
-            places[rung] = end
-            end += filed[group, rung]
+        for at in range(filed.shape[1] - 1, floor, -1):
+            places[at] = end
+            end += filed[group, at]
         for t in range(row_start[group], row_start[group + 1]):
-            rung = second[t]
-            if rung <= floor:
+            at = second[t]
+            if at <= floor:
                 continue
-            row = places[rung]
-            places[rung] = row + 1
+            row = places[at]
+            places[at] = row + 1
             file_weights[row] = weights[t]
             size = 0
             for position in range(width):
@@ -237,16 +237,16 @@ def capped_totals(start: Ints, values: Ints, taus: Ints) -> Ints:
 
     Cost: a binary search per item, O(G L).
     """
-    rungs = len(taus)
-    totals = np.zeros((len(start) - 1, rungs), np.int64)
-    above = np.zeros(rungs + 1, np.int64)
-    whole = np.zeros(rungs + 1, np.int64)
+    n_taus = len(taus)
+    totals = np.zeros((len(start) - 1, n_taus), np.int64)
+    above = np.zeros(n_taus + 1, np.int64)
+    whole = np.zeros(n_taus + 1, np.int64)
     for group in range(len(totals)):
         above[:] = 0
         whole[:] = 0
         for item in range(start[group], start[group + 1]):
             value = values[item]
-            low, high = 0, rungs
+            low, high = 0, n_taus
             while low < high:
                 middle = (low + high) >> 1
                 if taus[middle] < value:
@@ -256,11 +256,11 @@ def capped_totals(start: Ints, values: Ints, taus: Ints) -> Ints:
             above[low] += 1
             whole[low] = min(whole[low], MAX_UNITS - value) + value
         count, total = start[group + 1] - start[group], 0
-        for rung in range(rungs):
-            count -= above[rung]
-            total = min(total, MAX_UNITS - whole[rung]) + whole[rung]
-            cut = MAX_UNITS if count > MAX_UNITS // taus[rung] else count * taus[rung]
-            totals[group, rung] = min(total, MAX_UNITS - cut) + cut
+        for at in range(n_taus):
+            count -= above[at]
+            total = min(total, MAX_UNITS - whole[at]) + whole[at]
+            cut = MAX_UNITS if count > MAX_UNITS // taus[at] else count * taus[at]
+            totals[group, at] = min(total, MAX_UNITS - cut) + cut
     return totals
 
 

@@ -263,7 +263,7 @@ def _fill(
     lower: Ints,
     upper: Ints,
 ) -> None:
-    """Raise lower[group, rung] to upper where a greedy filling attains it. Spare caps never fall below 0."""
+    """Raise lower[group, level] to upper where a greedy filling attains it. Spare caps never fall below 0."""
     spare = np.empty(FEW * max(1, len(members)), np.int64)
     for group in range(len(row_start) - 1):
         first, end = row_start[group], row_start[group + 1]

@@ -18,7 +18,7 @@ from planner.planning.mechanism_choice import CENTRED
 from planner.released_expression import Apply, KeyValue, Output, ReleasedValue, RowCount
 from planner.sql.datetimes import moment_text
 from planner.sql.sql_types import NUMBERS, ResultType
-from privacy.noisy_answer import CUT_SHARE, NoisyAnswer
+from privacy.noisy_answer import CLIPPED_SHARE, NoisyAnswer
 from privacy.registry import MECHANISMS
 from server.answer_columns import NOTHING, CellColumn, LazyRows
 from server.backends.columns import Domain
@@ -99,7 +99,7 @@ _CUT = (
 )
 
 _CUT_BEYOND_NOISE = 1 / 12
-"""A row is marked where `CUT_SHARE` of it may be missing by its own interval; or so much, and more than noise."""
+"""A row is marked where `CLIPPED_SHARE` of it may be missing by its own interval; or so much, and more than noise."""
 
 _CLIPPED = (
     "What is below 0 by its noise alone is shown as 0, and intervals begin at 0. Whoever adds up groups takes the "
@@ -420,7 +420,7 @@ def _cut(
         open_ended = np.isinf(alone.high) | np.isinf(alone.low)  # which is weak, whatever may be missing
         with np.errstate(invalid="ignore"):
             lacks = np.where(open_ended, 0.0, (column.high - alone.high) + (alone.low - column.low))
-        share = np.where(lacks > (alone.high - alone.low) / 2, _CUT_BEYOND_NOISE, CUT_SHARE)
+        share = np.where(lacks > (alone.high - alone.low) / 2, _CUT_BEYOND_NOISE, CLIPPED_SHARE)
         cut |= ~(lacks <= share * np.abs(column.value))[groups]
         value = output.expression
         if isinstance(value, ReleasedValue):

@@ -109,7 +109,7 @@ def test_catches_a_bound_without_noise() -> None:
 
 
 def stopped(made: SparseVector, runs: int = 300_000) -> float:
-    """Audit the choice: a person leaves, who lowers the early rungs as far as the gap allows and lifts the last."""
+    """Audit the choice: a person leaves, who lowers the early levels as far as the gap allows and lifts the last."""
     entropy, h, level = SimulatedEntropy(2), 0.3, made.threshold + 1
 
     def run(values: tuple[float, ...], size: int) -> Outputs:
@@ -119,9 +119,9 @@ def stopped(made: SparseVector, runs: int = 300_000) -> float:
 
 
 def _first(made: SparseVector, values: NDArray[np.float64], entropy: Entropy, runs: int) -> NDArray[np.int64]:
-    """The rung at which each run stops, as `stops` has it, many at once."""
+    """The level at which each run stops, as `stops` has it, many at once."""
     threshold = entropy.laplace(made.threshold_scale, runs)[:, None] + round(made.threshold * WHOLE)
-    rungs = entropy.laplace(made.rung_scale, runs * len(values)).reshape(runs, -1)
+    rungs = entropy.laplace(made.level_scale, runs * len(values)).reshape(runs, -1)
     passed = np.rint(values * WHOLE).astype(np.int64) <= threshold - rungs
     return np.where(passed.any(axis=1), passed.argmax(axis=1), len(values)).astype(np.int64)
 

@@ -130,7 +130,7 @@ def _sorted_sets(connection: duckdb.DuckDBPyConnection, n_years: int) -> Compact
 
 
 def _stops(seed: int | None) -> NDArray[np.int64]:
-    """Threshold minus noise per rung, in steps; no noise without a seed. Not a release: nothing here is published."""
+    """Threshold minus noise per level, in steps; no noise without a seed. Nothing here is published."""
     size = len(_THRESHOLDS)
     theta = 6 / _EPSILON * math.log(6 / _BETA)
     noise = np.zeros(size)
@@ -160,7 +160,7 @@ def _measure(case: str, tuples: CompactJoinTuples, quick: bool) -> list[Row]:
 
 
 def _selected(tuples: CompactJoinTuples, stops: NDArray[np.int64]) -> tuple[float, float, int, float, float]:
-    """Seconds to prepare and to select (with the final value); the rung, its value and the gap."""
+    """Seconds to prepare and to select (with the final value); the level, its value and the gap."""
     start = time.perf_counter()
     instance = VectorInstance(tuples)
     middle = time.perf_counter()

@@ -82,18 +82,18 @@ def in_steps(shares: Floats) -> int:
     return -(-exact_sum((shares * GRID).astype(np.int64)) >> (SHARE_BITS - STEP_BITS))
 
 
-def raised(shares: Floats, lengths: Floats) -> Floats:
+def raised(shares: Floats, norms: Floats) -> Floats:
     """Feasible shares from any: every unit with a norm above 1 gives up that part of what it keeps.
 
-    A tuple of u keeps z <= 1 - s_u. Raising s_u by (1 - s_u)(1 - 1/length) removes at least z (1 - 1/length) of it,
+    A tuple of u keeps z <= 1 - s_u. Raising s_u by (1 - s_u)(1 - 1/norm) removes at least z (1 - 1/norm) of it,
     so a vector of this norm is at most 1 afterwards, whatever the other shares.
 
     Args:
       shares: (V,) on the grid.
-      lengths: (V,) upper bounds on the norms, in multiples of tau.
+      norms: (V,) upper bounds on the norms, in multiples of tau.
     """
     kept = 1.0 - shares
-    return all_but(np.where(lengths > 1.0, kept / np.maximum(lengths, 1.0) * _ROUNDING, kept))
+    return all_but(np.where(norms > 1.0, kept / np.maximum(norms, 1.0) * _ROUNDING, kept))
 
 
 _ROUNDING = 1.0 - 2.0**-50
@@ -196,7 +196,7 @@ def add_tuples(
 def close_group(
     end: int, indptr: Ints, units: Int32s, code_of: Int32s, contribution: Floats, square: Floats, counters: Ints
 ) -> None:
-    """Square and forget the contributions of the group that ends before tuple `end`: all, or those of its few owners."""
+    """Square and forget the contributions of the group before tuple `end`: all, or those of its few owners."""
     start = indptr[counters[1]]
     if indptr[end] - start < len(contribution):
         for entry in range(start, indptr[end]):
@@ -235,9 +235,9 @@ class DualPoint(Private):
     def cost(self) -> float:
         """sum_u |lambda_u|, rounded up."""
         total = self.by_run.sum(axis=1)
-        lengths = np.sqrt(np.bincount(self.run_column, total * total, len(self.columns)))
+        norms = np.sqrt(np.bincount(self.run_column, total * total, len(self.columns)))
         terms = self.by_run.shape[1] + int(np.bincount(self.run_column).max(initial=0))
-        return float(lengths.sum()) * (1.0 + float(relative_rounding(terms)) + PAIRWISE)
+        return float(norms.sum()) * (1.0 + float(relative_rounding(terms)) + PAIRWISE)
 
     def lines(self, gain: float, prices: Floats) -> tuple[Line, ...]:
         """What the point and some multiples of it prove for every threshold; the first is for the point itself.
@@ -285,12 +285,12 @@ class CertificatePass(Private):
     """Measures over all tuples, which neither a core nor a sample can give.
 
     Attributes:
-      lengths: (n_units,) norms in multiples of tau, rounded up; 0 where `over` is false.
+      norms: (n_units,) norms in multiples of tau, rounded up; 0 where `over` is false.
       gain: sum_t w_t g_t of `dual_point`, rounded down.
       prices: (n_units,) a_v of `dual_point`, rounded up.
     """
 
-    lengths: Floats
+    norms: Floats
     gain: float
     prices: Floats
 
@@ -329,12 +329,12 @@ def certificate_pass(
     for first, last in slices(tuples.indptr):
         add_tuples(first, last, *table, code_of, own, points, *multipliers, 1.0 / float(tau), *sums, counters)
     close_group(len(tuples.group), tuples.indptr, tuples.units, code_of, contribution, square, counters)
-    lengths = np.zeros(tuples.n_units)
-    lengths[units] = np.where(over[units], np.sqrt(square[1:]), 0.0)
+    norms = np.zeros(tuples.n_units)
+    norms[units] = np.where(over[units], np.sqrt(square[1:]), 0.0)
     # Each sum errs by the number of its own terms: with millions of units the number of all tuples says too much.
     n_slices, per_tuple = counters[4], counters[5] * (n_points + 1)
     terms = 2 * degree + per_tuple
     rounded_up = 1.0 + relative_rounding(terms)
     gain_terms = BLOCK + len(tuples.group) // BLOCK + n_slices + per_tuple
     rounded_down = 1.0 - float(relative_rounding(gain_terms))
-    return CertificatePass(lengths * rounded_up, float(gain[0]) * rounded_down, prices * rounded_up)
+    return CertificatePass(norms * rounded_up, float(gain[0]) * rounded_down, prices * rounded_up)

@@ -67,8 +67,8 @@ def cuts_at(core: Core, shares: Floats, contributions: Floats, broken: Ints) -> 
     Cost: a pass over the patterns per 2^22 coefficients of a full table, at most _PASSES. Beyond that one look at the
       patterns of each broken column.
     """
-    lengths = core.lengths_of(contributions)
-    direction = contributions / np.maximum(lengths, np.finfo(float).tiny)[core.run_column]
+    norms = core.norms_of(contributions)
+    direction = contributions / np.maximum(norms, np.finfo(float).tiny)[core.run_column]
     starts, columns, values = _rows(core, shares, direction, broken)
     owners = np.repeat(broken, np.diff(starts))
     totals = np.zeros(len(core.columns))
@@ -304,7 +304,7 @@ def repaired(core: Core, shares: Floats) -> Floats:
     """(C,) shares on the grid near the given ones, feasible for the core but for the rounding of sums.
 
     The norm of a unit is convex in its own share and falls at the rate r; raising other shares only helps. So a step
-    of (length - 1)/r does not overshoot, and the rest is left to `raised`.
+    of (norm - 1)/r does not overshoot, and the rest is left to `raised`.
 
     Args:
       shares: (C,) on the grid.
@@ -313,21 +313,21 @@ def repaired(core: Core, shares: Floats) -> Floats:
     best = np.ones(len(shares))
     for _ in range(_REPAIR_STEPS):
         contributions = contributions_at(core, shares)
-        lengths = core.lengths_of(contributions)
-        feasible = raised(shares, lengths)
+        norms = core.norms_of(contributions)
+        feasible = raised(shares, norms)
         if feasible.sum() < best.sum():
             best = feasible
         if (feasible - shares).sum() <= _ENOUGH:
             break
-        slopes = slopes_at(core, shares, contributions, lengths)
-        long = (lengths > 1.0) & (slopes > 0.0)
-        shares = on_grid(shares + np.where(long, (lengths - 1.0) / np.where(long, slopes, 1.0), 0.0))
+        slopes = slopes_at(core, shares, contributions, norms)
+        long = (norms > 1.0) & (slopes > 0.0)
+        shares = on_grid(shares + np.where(long, (norms - 1.0) / np.where(long, slopes, 1.0), 0.0))
     return best
 
 
-def slopes_at(core: Core, shares: Floats, contributions: Floats, lengths: Floats) -> Floats:
+def slopes_at(core: Core, shares: Floats, contributions: Floats, norms: Floats) -> Floats:
     """(C,) how fast the norm of each constrained column falls in its own share."""
-    direction = contributions / np.maximum(lengths, np.finfo(float).tiny)[core.run_column]
+    direction = contributions / np.maximum(norms, np.finfo(float).tiny)[core.run_column]
     falls = weights_left_at(core, shares) * direction
     return np.bincount(core.run_column, falls, len(core.columns)).astype(np.float64)
 
@@ -504,8 +504,8 @@ class CoreSearch:
     def _measure(self, settled: bool) -> None:
         """Find the norms above 1 at the point, and keep its feasible form if it is the best so far."""
         self._contributions = contributions_at(self._core, self._point)
-        lengths = self._core.lengths_of(self._contributions)
-        self._broken = np.flatnonzero(lengths > 1.0 + _TOLERANCE)
-        feasible = repaired(self._core, self._point) if settled else raised(self._point, lengths)
+        norms = self._core.norms_of(self._contributions)
+        self._broken = np.flatnonzero(norms > 1.0 + _TOLERANCE)
+        feasible = repaired(self._core, self._point) if settled else raised(self._point, norms)
         if feasible.sum() < self.upper:
             self.shares, self.upper = feasible, float(feasible.sum())

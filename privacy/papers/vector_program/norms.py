@@ -50,14 +50,14 @@ class SquaredNorms(Private):
         Feasible because every tuple of u keeps at most 1 - s_u of itself; so their sum bounds E from above.
         """
         with np.errstate(divide="ignore"):
-            kept = tau / self._lengths * _ROUNDING
+            kept = tau / self._norms * _ROUNDING
         return all_but(np.where(self.exceed(tau), kept, 1.0))
 
     @cached_property
-    def _lengths(self) -> Floats:
+    def _norms(self) -> Floats:
         """(n,) the norms; infinite where unknown."""
-        length = np.sqrt(self.high * float(_LOW) + self.low)
-        return np.where(self.high > MAX_UNITS, np.inf, length)
+        norm = np.sqrt(self.high * float(_LOW) + self.low)
+        return np.where(self.high > MAX_UNITS, np.inf, norm)
 
 
 def squared_norms(tuples: CompactJoinTuples, release: int) -> SquaredNorms:

@@ -246,7 +246,7 @@ class Core(Private):
     run_column: Ints
     run_group: Ints
 
-    def lengths_of(self, contributions: Floats) -> Floats:
+    def norms_of(self, contributions: Floats) -> Floats:
         """(C,) L2 norms over groups of values (R,) per run."""
         return np.sqrt(np.bincount(self.run_column, contributions * contributions, len(self.columns)))
 

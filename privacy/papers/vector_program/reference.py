@@ -15,7 +15,7 @@ from privacy.units import Floats
 
 
 def _shapes_only() -> np.errstate:
-    """No warning of arithmetic: the library learns shapes by adding up arrays that nobody has filled."""
+    """No warning of arithmetic: the library learns shapes by adding up uninitialised arrays."""
     return np.errstate(all="ignore")
 
 
@@ -95,7 +95,7 @@ def _vectors(contribution: tuple[int, csr_array], left: Any) -> Any:
 def _matrices(
     tuples: CompactJoinTuples, release: int, tau: int
 ) -> tuple[Floats, csr_array, list[tuple[int, csr_array]]]:
-    """Weights in multiples of tau, (m, n) who owns what, and per number of groups k the (k n_k, m) loads of units."""
+    """Weights in multiples of tau, (m, n) ownership, and per number of groups k the (k n_k, m) contributions."""
     m, weights = len(tuples.group), tuples.weights[release] / tau
     owned = csr_array((np.ones(len(tuples.units)), tuples.units, tuples.indptr), (m, tuples.n_units))
     rows = np.repeat(np.arange(m), np.diff(tuples.indptr))

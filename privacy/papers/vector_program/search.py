@@ -68,8 +68,8 @@ def pilot(tuples: CompactJoinTuples, release: int, over: Bools, tau: int) -> Pil
     search = CoreSearch(core)
     while not search.closed(_GAP):
         search.step()
-    lengths = core.lengths_of(contributions_at(core, search.shares))
-    matters = (search.shares > 0.0) | (lengths > _NEARLY)
+    norms = core.norms_of(contributions_at(core, search.shares))
+    matters = (search.shares > 0.0) | (norms > _NEARLY)
     guess = np.zeros(len(over))
     guess[start.columns] = search.shares * _TRUST
     return Pilot(start.columns[matters], guess, search)
@@ -201,7 +201,7 @@ class Search:
         lines = dual.lines(seen.gain, seen.prices)
         self._lines += lines
         lower = max(line.at(1.0) for line in lines)
-        measured = _Measured(raised(shares, seen.lengths), lower, (seen.lengths > 1.0) | (seen.prices > 1.0))
+        measured = _Measured(raised(shares, seen.norms), lower, (seen.norms > 1.0) | (seen.prices > 1.0))
         self.lower = max(self.lower, measured.lower)
         self.upper = min(self.upper, in_steps(measured.shares) + self._gap)
         return measured
@@ -306,7 +306,7 @@ class VectorInstance(Private):
         """
         taus = thresholds.units.tolist()
         if stop.shape != (len(taus),) or stop.dtype != np.int64:
-            raise InvalidParameter("stop is one int64 per rung")
+            raise InvalidParameter("stop is one int64 per level")
         limits: list[int] = stop.tolist()
         easy = (level for level, tau in enumerate(taus) if self._easy_upper(tau) <= limits[level])
         first = next(easy, len(taus))

@@ -22,7 +22,7 @@ _LOW = (1 << _LOW_BITS) - 1
 
 
 @kernel
-def clip_and_load(indptr: Ints, units: Ints, weights: Ints, caps: Ints, contribution: Ints) -> None:
+def clip_and_add(indptr: Ints, units: Ints, weights: Ints, caps: Ints, contribution: Ints) -> None:
     """In place: no tuple weighs more than its smallest cap; contribution = the weight of each unit, saturating."""
     contribution[:] = 0
     for t in range(len(weights)):
@@ -354,7 +354,7 @@ class _Work:
     def round(self) -> bool:
         """Apply every rule once. Returns whether another round can find more."""
         n_rows, n_entries = len(self._weights), len(self._units)
-        clip_and_load(self._indptr, self._units, self._weights, self._caps, self._contribution)
+        clip_and_add(self._indptr, self._units, self._weights, self._caps, self._contribution)
         binding = self._contribution > self._caps
         degree = np.bincount(self._units, minlength=len(self._caps))
         drop_dominated(self._indptr, self._units, self._caps, degree, binding)
@@ -376,7 +376,7 @@ class _Work:
         """
         if not len(self._weights):
             return None
-        clip_and_load(self._indptr, self._units, self._weights, self._caps, self._contribution)
+        clip_and_add(self._indptr, self._units, self._weights, self._caps, self._contribution)
         occurs = np.zeros(len(self._caps), bool)
         occurs[self._units] = True
         number = np.cumsum(occurs) - 1

@@ -43,11 +43,11 @@ from tests.unit.privacy.refusals import refuses, refuses_calls
 
 GAP = 3 * WHOLE // 10
 LEAVING, JOINING = (1.3, 0.3), (0.3, 1.3)
-"""How far the early rungs fall and the last one rises, when a person with the most helpful gaps leaves or joins."""
+"""How far the early levels fall and the last one rises, when a person with the most helpful gaps leaves or joins."""
 
 
 def test_the_choice_spends_what_it_says_whatever_the_gap_does() -> None:
-    """Exact probabilities of a stop after forty rungs."""
+    """Exact probabilities of a stop after forty levels."""
     made = SparseVector.monotone(1.0, 4.0, GAP)
     assert loss(made, *LEAVING) == pytest.approx(1.0, abs=1e-6)
     assert loss(made, *JOINING) <= 1.0
@@ -63,7 +63,7 @@ def test_stops_are_the_noisy_threshold_less_each_rungs_noise() -> None:
     noise = ReplayEntropy(
         [
             ("laplace", made.threshold_scale, np.array([7], np.int64)),
-            ("laplace", made.rung_scale, np.array([1, -2, 3], np.int64)),
+            ("laplace", made.level_scale, np.array([1, -2, 3], np.int64)),
         ]
     )
     assert made.stops(3, noise).tolist() == [9 * WHOLE // 2 + 7 - z for z in (1, -2, 3)]
@@ -75,7 +75,7 @@ def test_a_threshold_that_was_taken_removes_no_more_than_stated_and_more_epsilon
     beyond = sum(bool(np.any(made.stops(10, entropy) > most * WHOLE)) for _ in range(5000))
     assert beyond <= 0.02 * 5000
     assert made.most_removed(10, 0.01) > most
-    scales = [SparseVector.monotone(epsilon, 1.0).rung_scale for epsilon in (0.1, 1.0, 10.0)]
+    scales = [SparseVector.monotone(epsilon, 1.0).level_scale for epsilon in (0.1, 1.0, 10.0)]
     assert all(large > small for large, small in pairwise(scales))
 
 
@@ -142,14 +142,14 @@ def test_a_person_in_several_groups_is_one_person_and_nobody_is_removed_where_al
     assert len(set(compact.units[compact.indptr[:-1]].tolist())) == 2
     found = truncated_vector(vector_instance(encode(tuples()), 1), THRESHOLDS, np.full(5, 0, np.int64))
     assert found is not None
-    assert (THRESHOLDS.taus[found.rung], found.removed) == (8.0, 0)  # the vector of person 1 is 4.24 long
+    assert (THRESHOLDS.taus[found.level], found.removed) == (8.0, 0)  # the vector of person 1 is 4.24 long
     assert [total / 2 ** (SHARE_BITS + 30) for total in found.sums] == [3.0, 1.0, 3.0, 0.0]
 
 
 def test_a_part_of_a_person_is_removed_at_a_smaller_threshold() -> None:
     found = truncated_vector(vector_instance(encode(tuples()), 1), THRESHOLDS, np.full(5, WHOLE, np.int64))
     assert found is not None
-    assert THRESHOLDS.taus[found.rung] == 1.0
+    assert THRESHOLDS.taus[found.level] == 1.0
     assert 0.7 * WHOLE < found.removed < WHOLE
     assert "0." not in repr(found)
 
@@ -170,7 +170,7 @@ def test_no_tuples_are_no_people() -> None:
     empty = JoinTuples((OwnerColumn("p", none, none > 0),), none, 4, np.zeros((1, 0), np.int64))
     found = truncated_vector(vector_instance(encode(empty), 0), THRESHOLDS, np.full(5, 0, np.int64))
     assert found is not None
-    assert (found.rung, found.removed, found.sums) == (0, 0, (0, 0, 0, 0))
+    assert (found.level, found.removed, found.sums) == (0, 0, (0, 0, 0, 0))
 
 
 LONG = Thresholds(0, 10)
@@ -245,7 +245,7 @@ def test_where_no_threshold_is_taken_nothing_is_said() -> None:
 
 
 class _NothingPasses(ConstantEntropy):
-    """The threshold very low, all rungs very high."""
+    """The threshold very low, all levels very high."""
 
     def laplace(self, scale: float, size: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         return np.full(size, -WHOLE * 1000 if size == 1 else WHOLE * 1000, np.int64)

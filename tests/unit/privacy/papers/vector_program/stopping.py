@@ -1,4 +1,4 @@
-"""The exact chance that a sparse vector stops at a rung, by integrating over the threshold's noise."""
+"""The exact chance that a sparse vector stops at a level, by integrating over the threshold's noise."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def loss(made: SparseVector, down: float, up: float) -> float:
     """|ln| of the ratio of the chances to stop at the last of many rungs.
 
     Args:
-      down, up: by how many persons the rungs before the last fall and the last rises.
-    Returns: the largest over levels of the rungs, far above the threshold and far below.
+      down, up: by how many persons the levels before the last fall and the last rises.
+    Returns: the largest over heights of the levels, far above the threshold and far below.
     """
     losses = []
     for level in (-12.0, -6.0, 0.0, 6.0):
@@ -31,7 +31,7 @@ def loss(made: SparseVector, down: float, up: float) -> float:
 
 
 def _stops(made: SparseVector, early: float, last: float) -> float:
-    threshold, rung = made.threshold_scale / WHOLE, made.rung_scale / WHOLE
+    threshold, rung = made.threshold_scale / WHOLE, made.level_scale / WHOLE
     noise = np.linspace(-60 * threshold, 60 * threshold, _POINTS)
     density = np.exp(-np.abs(noise) / threshold) / (2 * threshold)
     level = made.threshold + noise

@@ -64,7 +64,7 @@ def test_a_pass_adds_up_what_the_definition_says() -> None:
             contributions[owners, f] += weight * max(0.0, 1.0 - shares[owners].sum())
         assert seen.gain == pytest.approx(gain), seed
         np.testing.assert_allclose(seen.prices, prices)
-        np.testing.assert_allclose(seen.lengths, np.sqrt((contributions**2).sum(axis=1)))
+        np.testing.assert_allclose(seen.norms, np.sqrt((contributions**2).sum(axis=1)))
 
 
 def test_no_multipliers_are_worth_nothing() -> None:

@@ -102,7 +102,7 @@ def test_rows_are_the_same_however_they_are_summed() -> None:
         core = build_core(tuples, 0, over, np.arange(tuples.n_units), np.zeros(tuples.n_units), 2 * ONE)
         point = on_grid(np.random.default_rng(seed).random(tuples.n_units) / 2)
         contributions = contributions_at(core, point)
-        broken = np.flatnonzero(core.lengths_of(contributions) > 1.0)
+        broken = np.flatnonzero(core.norms_of(contributions) > 1.0)
         assert len(broken) > 3, seed
         whole = cuts_at(core, point, contributions, broken)
         with pytest.MonkeyPatch.context() as patch:
