@@ -20,7 +20,7 @@ from privacy.errors import EntropyFailed, InvalidParameter
 from privacy.units import Ints
 
 MIN_SCALE = 2.0**-20
-"""Below this every draw is zero and the caller has made a mistake."""
+"""Below this scale every draw is zero, so the caller has made a mistake."""
 
 MAX_SCALE = 2.0**50
 """Above this an int64 could overflow: a draw reaches MAX_DRAW with probability exp(-2048) at this scale."""
@@ -55,14 +55,14 @@ def check_scale(scale: float) -> None:
 
 
 def checked(draws: Ints, size: int) -> Ints:
-    """The draws, if a source returned as many integers as it was asked for. Raises: EntropyFailed otherwise."""
+    """The draws, if the source returned as many integers as requested. Raises: EntropyFailed otherwise."""
     if draws.shape != (size,) or draws.dtype != np.int64:
         raise EntropyFailed("the noise source did not return the integers it was asked for")
     return draws
 
 
 def checked_geometric(draws: Ints, size: int) -> Ints:
-    """The same of draws that have one side. Raises: EntropyFailed."""
+    """`checked`, for one-sided draws. Raises: EntropyFailed."""
     if np.any(checked(draws, size) < 0):
         raise EntropyFailed("the noise source returned negative noise where none is")
     return draws

@@ -37,9 +37,10 @@ def float_at_least(value: Fraction) -> float:
 
 
 def quotient_at_least(numerator: int, denominator: int) -> float:
-    """The smallest float that is no smaller than numerator / denominator, of whole numbers, the second one positive.
+    """The smallest float that is no smaller than numerator / denominator, for whole numbers and a positive
+    denominator.
 
-    As `float_at_least`, without a fraction in lowest terms: many thresholds have hundreds of scales.
+    Like `float_at_least`, without a fraction in lowest terms: many thresholds have hundreds of scales.
     """
     nearest = numerator / denominator  # correctly rounded, whatever the size of the two
     above, below = nearest.as_integer_ratio()
@@ -60,7 +61,8 @@ def group_epsilon(epsilon: float, groups_per_unit: int | None, n_groups: int) ->
 
 
 UPWARD = 1 + 2.0**-40
-"""A computed bound is multiplied with it: far more than a few correctly rounded functions err, 1e-12 of the cost."""
+"""A computed bound is multiplied by it. It exceeds the error of a few correctly rounded functions, and costs 1e-12.
+"""
 
 
 @lru_cache(maxsize=1024)
@@ -76,7 +78,7 @@ def check_gap(gap: float) -> None:
 
 
 def check_groups(groups_per_unit: int | None) -> None:
-    """Refuse an L0 below 1; None leaves it to the number of groups. Raises: InvalidParameter."""
+    """Refuse an L0 below 1; None stands for the number of groups. Raises: InvalidParameter."""
     if groups_per_unit is not None and groups_per_unit < 1:
         raise InvalidParameter("a unit reaches at least one group")
 

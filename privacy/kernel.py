@@ -1,8 +1,8 @@
-"""Loops over arrays, compiled: the one door to numba, and the machine code that it keeps between processes.
+"""Compile loops over arrays with numba, and keep the machine code between processes.
 
-Machine code lies in one folder of the user, whichever checkout or installation it was compiled from. It is found by a
-hash of what it was compiled from, so that a fresh clone compiles nothing that the machine has compiled before, and a
-kernel whose callee or constant has changed is compiled anew.
+Machine code lies in one folder of the user, for all checkouts and installations. A hash of the source finds it. So a
+fresh clone compiles nothing that the machine has compiled before. A kernel whose callee or constant has changed is
+compiled again.
 """
 
 from __future__ import annotations
@@ -102,9 +102,9 @@ def _describe_global(name: str, value: Any, parts: list[str], seen: set[Any]) ->
 class _KernelCache(FunctionCache):  # type: ignore[misc]  # it has no types
     """The machine code of one kernel's signatures, in the folder of all checkouts.
 
-    Numba's own cache is found by the path and the modification time of a file. Of its parts this uses those that
-    write and read: an index file and one file for each signature, each put in place at once. A lock held from a miss
-    to the saving keeps two processes from compiling the same, and from giving two signatures one file's name.
+    Numba's own cache goes by the path and the modification time of a source file. This one uses only its reading and
+    writing: an index file, and one file per signature, each replaced in one step. A lock is held from a miss until
+    the code is saved. So no two processes compile the same kernel, or give two signatures one file name.
     """
 
     def __init__(self, function: Any) -> None:
@@ -123,7 +123,7 @@ class _KernelCache(FunctionCache):  # type: ignore[misc]  # it has no types
 
     @cached_property
     def _name(self) -> str:
-        """Of the files. Found at the first use: a kernel may call another that stands below it."""
+        """The name of the files, found at first use, as a kernel may call one that is defined below it."""
         return f"{self._py_func.__qualname__}-{source_hash(self._py_func)[:24]}"
 
     @cached_property
@@ -135,7 +135,7 @@ class _KernelCache(FunctionCache):  # type: ignore[misc]  # it has no types
         return str(self._folder)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The machine code of a signature; None where it is to be compiled, then with the lock held."""
+        """The machine code of a signature; None if it has to be compiled, and then the lock is held."""
         if self._folder is None:
             return None
         target_context.refresh()
@@ -148,7 +148,7 @@ class _KernelCache(FunctionCache):  # type: ignore[misc]  # it has no types
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep what was compiled; a full disk is no reason to fail."""
+        """Save what was compiled; a full disk is no error."""
         if self._folder is None:
             return
         try:

@@ -92,7 +92,6 @@ class Thresholds:
         return Fraction(self.base) ** exponent
 
     def _whole(self, exponent: int) -> int:
-        """A threshold in units."""
         return _precise(int(self._power(exponent) * (1 << WEIGHT_BITS)))
 
     def _between(self, step: int) -> int:

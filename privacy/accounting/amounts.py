@@ -74,7 +74,7 @@ class Charge:
 
     @classmethod
     def granted(cls, epsilon: float, delta: float = 0.0) -> Charge:
-        """A budget of (epsilon, delta), both rounded down: a grant never buys more than it says.
+        """A budget of (epsilon, delta), both rounded down, so that a grant is never more than stated.
 
         Raises: InvalidParameter.
         """

@@ -45,10 +45,10 @@ class Accountant(Protocol[A]):
 
 @runtime_checkable
 class PrivacyFilter(Protocol[A]):
-    """A budget and the rule that keeps it.
+    """A budget and the rule that enforces it.
 
-    All releases that a filter admitted together are `granted`-DP, even if each request, its event and the decision to
-    go on depend on all outputs so far. Stateless: what is spent is passed in and stored elsewhere.
+    All releases that a filter admitted are `granted`-DP together. Each request, its event and the decision to go on
+    may depend on all outputs so far. Stateless: the caller passes what is spent.
     """
 
     @property
@@ -68,7 +68,7 @@ AnyFilter = BudgetFilter | ZCDPFilter | RenyiFilter
 
 
 def build_filter(accounting: str, epsilon: float, delta: float = 0.0, event_delta: float = 0.0) -> AnyFilter:
-    """The filter that keeps a budget of (epsilon, delta), both rounded down.
+    """The filter that enforces a budget of (epsilon, delta), both rounded down.
 
     Args:
       accounting: `basic`, `zcdp` or `renyi`.

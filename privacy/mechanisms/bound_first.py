@@ -113,10 +113,10 @@ class BoundFirst(Pure):
     """A test of the sum; then a release at the public bound Delta, or `Gem` with a chosen threshold.
 
     A release at Delta clips nothing and errs by ln(2) Delta / epsilon at the median. A chosen threshold t errs by 2
-    to 25 times t / epsilon on any data, since no choice can tell whether a few units have more (`make benchmark
-    NAME=declared_bound`). So the bound is better unless t is far below it, for instance if a condition leaves few
-    rows of a unit. The data decide which is the case. But a sum of many times Delta / epsilon hides noise of that
-    size, and a cheap test tells.
+    to 25 times t / epsilon on any data, as no choice can tell whether a few units have more. `make benchmark
+    NAME=declared_bound` measures it. So the bound is better unless t is far below it, for instance if a condition
+    leaves few rows of a unit. The data decide which is the case. But a sum of many times Delta / epsilon hides noise
+    of that size, and a cheap test tells.
 
     epsilon-DP for either outcome of the test. In each group the test spends TEST_SHARE of epsilon / L0, and the
     release spends the rest. A true bound makes the release unbiased; privacy does not depend on it.

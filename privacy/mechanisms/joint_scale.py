@@ -331,10 +331,10 @@ def _coarse(answer: NoisyAnswer, of: ScaledSum) -> NoisyAnswer:
 def _scaled(contributions: Sequence[Ints], taus: Mapping[int, int], units: Int32s) -> list[Ints]:
     """What members add to all sums, by the largest factor that leaves no sum of their unit above its tau.
 
-    Doubles may round a little above it: what is released is cut at tau after that.
+    Doubles may round to slightly above it, so the release clips at tau again.
 
     Args:
-      loads: (n,) per sum, in units.
+      contributions: (n,) per sum, in units.
       taus: of the sums that have one.
       units: (n,) whose members they are: a unit has one factor, by its sums over all groups.
     """

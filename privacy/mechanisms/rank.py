@@ -329,7 +329,7 @@ class WidthSearch:
         return int(3**low)
 
     def _enough(self, offset: Callable[[int], int], code: int, width: int) -> int | None:
-        """c(h); None if every asked side leaves the grid, which is public."""
+        """c(h); None if every requested side leaves the grid, which is public."""
         sides = []
         if self.above and code + width < self.n_codes - 1:
             sides.append(offset(code + width))

@@ -160,7 +160,7 @@ class RankBatch(Pure):
 
     def _answers(self, codes: Ints, low: Ints, high: Ints, tau: int, n_groups: int) -> Iterator[NoisyAnswer]:
         order = np.argsort([rank.height for rank in self.ranks], kind="stable")
-        codes[order] = np.sort(codes[order], axis=0)  # quantiles rise; which noise fell on which is nobody's loss
+        codes[order] = np.sort(codes[order], axis=0)  # quantiles rise; sorting noisy ones is post-processing
         wide = high - low >= max(2, (self.n_codes - 1) * (0.99 if self.is_extreme else 0.5))
         share = self.epsilon / len(self.ranks)
         for place in range(len(self.ranks)):

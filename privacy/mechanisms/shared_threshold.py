@@ -222,7 +222,6 @@ class SharedThreshold(OneChoice):
         return self.budget.releasing(self._split) / self._reached(n_groups)
 
     def _reached(self, n_groups: int) -> int:
-        """L0, or the number of groups if that is less."""
         return groups_reached(self.groups_per_unit, n_groups)
 
     def _noise_price(self, n_groups: int) -> float:

@@ -334,8 +334,8 @@ def column(number: int, keys: Ints, d: int) -> Ints:
 class GSR(OfKeys):
     """Means of random groups of Delta_1 keys, so that the noise in each is 1 / epsilon.
 
-    The groups depend on no data. Of the paper's Delta_1, the largest number of keys that occurs, here is the public
-    `Incidence.moved`, and the last group's mean has less noise, as its size says.
+    The groups depend on no data. The paper's Delta_1 is the largest number of keys that occurs; here it is the public
+    `Incidence.moved`. The last group is larger, so its mean has less noise.
     Source: Kellaris and Papadopoulos (VLDB 2013), section 3.1, theorem 3.
     """
 

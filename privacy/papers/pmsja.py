@@ -85,7 +85,7 @@ class Pmsja(VectorMechanism):
 
     @property
     def stated_sigma(self) -> float:
-        """For the largest bound that is likely, in multiples of 2 tau."""
+        """sigma at the largest likely bound, in multiples of 2 tau."""
         return self.noise_per_bound * (self.most_persons() + 1 + (DEFAULT_GAP + 2 * self._shift) / WHOLE)
 
     def most_sigma(self) -> float:
@@ -103,7 +103,7 @@ class Pmsja(VectorMechanism):
 
     @cached_property
     def rho(self) -> float:
-        """What is left for the noise, at the order where it is most. Raises: InvalidParameter."""
+        """What is left for the noise, at the order at which it is most. Raises: InvalidParameter."""
         left = float(exact(self.delta) - self._missing)
         most = max(
             (divergence_budget(self.epsilon, left, order) - self._before(order)) / order
@@ -131,7 +131,7 @@ class Pmsja(VectorMechanism):
 
     @cached_property
     def _scale(self) -> float:
-        """Of Z, in steps."""
+        """The scale of Z, in steps."""
         return float((WHOLE + DEFAULT_GAP) / self._bounding) * (1 + 2.0**-50)
 
     @cached_property

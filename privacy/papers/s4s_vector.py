@@ -30,7 +30,7 @@ The noise of one level has the scale 2 / eps_1. With less, thresholds that remov
 largest. With more, the noise pays for removed people."""
 
 _ROUNDED = 2.0**-20
-"""More than B of two neighbours moves apart when both become floats: fewer than 2^31 people, two roundings each."""
+"""Covers the rounding of two neighbours' B to floats: fewer than 2^31 people, two roundings each."""
 
 _FINITE = tuple(order for order in ORDERS if math.isfinite(order))
 _FAR = 600.0
@@ -123,7 +123,7 @@ class S4SVector(VectorMechanism):
         return self.noise.sigma(self._bound(math.ceil(self.most_persons() * WHOLE)))
 
     def _bound(self, removed: int) -> float:
-        """B, and what the grid adds, from steps of 2^-31 persons; it moves by at most the growth of `noise`."""
+        """B, and what the grid adds, from steps of 2^-31 persons. B moves at most by the growth of `noise`."""
         return (removed + WHOLE + DEFAULT_GAP) / WHOLE + rounding(self.n_groups)
 
     def _unsampled(self, order: float) -> float:
@@ -134,7 +134,7 @@ class S4SVector(VectorMechanism):
 
 @lru_cache(maxsize=64)
 def _ramp(epsilon: float, delta: float, n_groups: int, split: float, allowance: float, seen: float) -> GaussianRamp:
-    """The noise, at the order where it is least for half of the people that may be removed."""
+    """The noise, at the order at which it is least if half of the allowed people are removed."""
     selecting = _selecting(epsilon, split)
 
     def left(order: float) -> float:
@@ -146,14 +146,14 @@ def _ramp(epsilon: float, delta: float, n_groups: int, split: float, allowance: 
 
 
 def _seen(sample: SampleDesign | None) -> float:
-    """q': how likely it is that the sample has any tuple of a unit; 1 without a public bound. Rounded up."""
+    """q', the probability that the sample has any tuple of a unit, rounded up; 1 without a public bound."""
     if sample is None or sample.tuples_per_unit is None or sample.rate == 1:
         return 1.0
     return min(1.0, -math.expm1(sample.tuples_per_unit * math.log1p(-sample.rate)) * (1 + 2.0**-40))
 
 
 def _selecting(epsilon: float, split: float) -> float:
-    """eps_1. What amplification gives goes to the release: at the orders in question it is little."""
+    """eps_1. The gain of amplification goes to the release: at the relevant orders it is little."""
     return float(exact(split) * exact_epsilon(epsilon))
 
 

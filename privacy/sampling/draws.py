@@ -75,7 +75,6 @@ class SystemDraws:
 
 
 def _generator() -> np.random.Generator:
-    """A fresh generator."""
     seed = np.random.SeedSequence(secrets.randbits(256), pool_size=8)
     return np.random.Generator(np.random.PCG64DXSM(seed))
 

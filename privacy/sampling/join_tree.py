@@ -56,9 +56,9 @@ class JoinTree:
 
     A row's number is the product, over the parts below, of the sum of the numbers of the rows that it matches. The
     first part's numbers add up to the number of tuples. So tuple n is in the row of the first part whose range of
-    running totals holds n. The rest of n is written in digits, one for each part below, whose base is the number of
-    that part's tuples that the row matches. Each digit is the n of its part. (Yannakakis 1981 for the semi-joins;
-    Carmeli et al., PODS 2020, for direct access.)
+    running totals holds n. The rest of n is written in digits, one for each part below. A digit's base is the number
+    of that part's tuples that the row matches, and the digit is the n of its part. (Yannakakis 1981 for the
+    semi-joins; Carmeli et al., PODS 2020, for direct access.)
 
     Args:
       parts: at least one, parents first.

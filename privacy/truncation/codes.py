@@ -432,7 +432,7 @@ def _codes(keys: NDArray[np.generic]) -> tuple[Ints, int]:
 
 
 def _hashed_codes(keys: NDArray[np.generic]) -> tuple[Ints, int]:
-    """Strings and objects: hashing m keys and sorting the distinct ones beats sorting m keys."""
+    """Strings and objects: hashing m keys and sorting the distinct ones is faster than sorting m keys."""
     values = keys.tolist()
     try:
         distinct = sorted(set(values))

@@ -204,7 +204,7 @@ def distinct_instance(tuples: DistinctTuples, thresholds: Thresholds) -> Distinc
 
 
 def _owned(tuples: DistinctTuples) -> Bools:
-    """Tuples that somebody owns."""
+    """The tuples that have an owner."""
     owned = np.zeros(len(tuples.group), bool)
     for owner in tuples.owners:
         if owner.missing.shape != owned.shape:
@@ -257,7 +257,7 @@ def distinct_bounds(instance: DistinctInstance) -> StartingBounds:
 
 
 def _column_bounds(instance: DistinctInstance, tau: int, picked: Bools) -> Bounds:
-    """(G,) bounds at one threshold below the largest load, so below MAX_UNITS."""
+    """(G,) bounds at one threshold below the largest contribution, so below MAX_UNITS."""
     graph, incidence = instance.graph, instance.graph.incidence
     weight = min(tau, ONE)  # nobody can use more of a tuple
     caps = np.where(instance.is_value, ONE, tau)

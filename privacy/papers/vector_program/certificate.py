@@ -49,8 +49,8 @@ def slices(indptr: Ints) -> Iterator[tuple[int, int]]:
 SHARE_BITS = 50
 """Shares are multiples of 2^-50, so that rounding every one of 10^9 up costs 2^-20 persons in all.
 
-What several shares leave of a tuple, 1 - s - s' - ..., is exact in float64 as long as it is not negative, and then
-stays negative, in any order."""
+What several shares leave of a tuple is 1 - s - s' - .... It is exact in float64 as long as it is not negative. Once
+negative it stays negative, in any order."""
 
 GRID = 1 << SHARE_BITS
 """A unit that is removed entirely, on the grid."""
@@ -63,15 +63,15 @@ WHOLE = 1 << STEP_BITS
 
 
 def on_grid(shares: Floats) -> Floats:
-    """Round up to the grid, into [0, 1]; what is not a number becomes 1, which keeps nothing."""
+    """Round up to the grid, into [0, 1]; NaN becomes 1, which keeps nothing."""
     steps = np.ceil(np.nan_to_num(shares, nan=1.0, posinf=1.0, neginf=0.0) * GRID)
     return np.clip(steps / GRID, 0.0, 1.0)
 
 
 def all_but(kept: Floats) -> Floats:
-    """Shares on the grid that leave at most `kept` of each unit; what is not a number keeps nothing.
+    """Shares on the grid that leave at most `kept` of each unit; NaN keeps nothing.
 
-    What is kept is rounded down before it is subtracted from 1, where rounding could go either way.
+    What is kept is rounded down before it is subtracted from 1, as the subtraction could round either way.
     """
     steps = np.floor(np.clip(np.nan_to_num(kept, nan=0.0, posinf=1.0, neginf=0.0), 0.0, 1.0) * GRID)
     return 1.0 - steps / GRID

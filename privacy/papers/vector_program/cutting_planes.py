@@ -363,7 +363,7 @@ class Master:
             )
 
     def solve(self) -> tuple[Floats, Floats]:
-        """Shares (C,) and a dual >= 0 per row, all finite and unproved."""
+        """Shares (C,) and a dual >= 0 per row, all finite and not yet proved."""
         found = None if self._inside else self._warm() or self._cold()
         return found if found is not None else self._interior()
 
@@ -385,7 +385,7 @@ class Master:
         return self._warm()
 
     def _interior(self) -> tuple[Floats, Floats]:
-        """The result without HiGHS."""
+        """The result of the interior-point method."""
         batches = self._batches
         sizes = np.concatenate([np.diff(cuts.indptr) for cuts in batches])
         indptr = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
@@ -396,7 +396,7 @@ class Master:
 
 
 def _simplex(n_columns: int) -> highspy.Highs:
-    """A HiGHS of so many shares and no rows."""
+    """A HiGHS model with so many shares and no rows."""
     highs = highspy.Highs()
     for option, value in _OPTIONS.items():
         if highs.setOptionValue(option, value) != highspy.HighsStatus.kOk:

@@ -75,15 +75,16 @@ _UNSEEN = -1
 
 
 class Cover(NamedTuple):
-    """A flow on the double cover. The slot p of u stands for the arc from the left copy of u to the right copy of
-    other[p], and equally for the arc into the right copy of u from the left copy of other[p].
+    """A flow on the double cover.
 
-    All numbers lie in [0, 2^62]: a flow is at most its arc's capacity, a spare at most its member's cap.
+    Slot p of u is the arc from the left copy of u to the right copy of other[p]. It is also the arc from the left
+    copy of other[p] into the right copy of u. All numbers lie in [0, 2^62]: a flow is at most its arc's capacity, a
+    spare at most its member's cap.
 
     Attributes:
       capacity: (2 m,) int64 the weight of each slot's pair.
-      out, into: (2 m,) int64 flow on the arc that leaves, and on the arc that enters, by the slot of that
-        end: into[twin[p]] == out[p].
+      out, into: (2 m,) int64 flow on the arc that leaves, and on the arc that enters, by the slot of that end:
+        into[twin[p]] == out[p].
       left_spare, right_spare: (n,) int64 what source and sink could still carry.
       left_level, right_level: (n,) int32 arcs from a source with something to spare; negative when out of reach.
       left_next, right_next: (n,) int64 the slot to try next.
@@ -164,9 +165,7 @@ def sides(graph: Neighbours, n: int) -> NDArray[np.int8]:
 def read_flow(
     graph: Neighbours, cover: Cover, side: NDArray[np.int8], first: Int32s, forward: Ints, backward: Ints
 ) -> None:
-    """Write the flow of each pair of the graph from its first member, and from its second; an idle copy repeats
-    the other one.
-    """
+    """Write each pair's flow, from its first member and from its second; an idle copy repeats the other one."""
     for u in range(len(side)):
         for p in range(graph.start[u], graph.start[u + 1]):
             amount = cover.into[p] if side[u] == RIGHT else cover.out[p]
@@ -247,8 +246,7 @@ def _reach(
 
 @kernel
 def abandon(graph: Neighbours, flow: Cover) -> None:
-    """Remove from all later searches the nodes that can reach no sink. No residual arc leaves that set, so none ever
-    will.
+    """Remove from all later searches the nodes that can reach no sink. No residual arc leaves that set.
 
     Cost: one search from the sinks.
     """

@@ -74,7 +74,6 @@ class Incidence(Private):
 
 @kernel
 def _unit_sums(indptr: Ints, units: Ints, row_values: Ints, n_units: int) -> Ints:
-    """See Incidence.unit_sums; the caller rules out overflow."""
     sums = np.zeros(n_units, np.int64)
     for row in range(len(indptr) - 1):
         for entry in range(indptr[row], indptr[row + 1]):
@@ -84,7 +83,6 @@ def _unit_sums(indptr: Ints, units: Ints, row_values: Ints, n_units: int) -> Int
 
 @kernel
 def _row_min(indptr: Ints, units: Ints, unit_values: NDArray[Number]) -> NDArray[Number]:
-    """See Incidence.row_min."""
     least = np.empty(len(indptr) - 1, unit_values.dtype)
     for row in range(len(least)):
         least[row] = unit_values[units[indptr[row]]]
@@ -95,7 +93,6 @@ def _row_min(indptr: Ints, units: Ints, unit_values: NDArray[Number]) -> NDArray
 
 @kernel
 def _row_sums(indptr: Ints, units: Ints, unit_values: Ints) -> Ints:
-    """See Incidence.row_sums."""
     sums = np.zeros(len(indptr) - 1, np.int64)
     for row in range(len(sums)):
         for entry in range(indptr[row], indptr[row + 1]):
