@@ -57,14 +57,14 @@ def check_scale(scale: float) -> None:
 def checked(draws: Ints, size: int) -> Ints:
     """The draws, if the source returned as many integers as requested. Raises: EntropyFailed otherwise."""
     if draws.shape != (size,) or draws.dtype != np.int64:
-        raise EntropyFailed("the noise source did not return the integers it was asked for")
+        raise EntropyFailed("the noise source returned something other than the requested integers")
     return draws
 
 
 def checked_geometric(draws: Ints, size: int) -> Ints:
     """`checked`, for one-sided draws. Raises: EntropyFailed."""
     if np.any(checked(draws, size) < 0):
-        raise EntropyFailed("the noise source returned negative noise where none is")
+        raise EntropyFailed("the noise source returned negative one-sided noise")
     return draws
 
 

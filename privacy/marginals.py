@@ -37,7 +37,7 @@ class Reconstruction:
 
     def __post_init__(self) -> None:
         if not all(mask in self.grid.masks and 0 < scale < np.inf for mask, scale in self.scales.items()):
-            raise InvalidParameter("measured marginals are of the grid, and have noise")
+            raise InvalidParameter("measured marginals must belong to the grid and have noise")
 
     @cached_property
     def _noise(self) -> Floats:
@@ -73,9 +73,9 @@ class Reconstruction:
         """
         grid = self.grid
         if {mask: table.shape for mask, table in measured.items()} != {m: grid.shape(m) for m in self.scales}:
-            raise InvalidParameter("every measured marginal has its table")
+            raise InvalidParameter("every measured marginal needs its table")
         if not self.follows(wished):
-            raise InvalidParameter("the marginal does not follow from what is measured")
+            raise InvalidParameter("the marginal does not follow from the measured ones")
         total = np.zeros(grid.shape(wished))
         for part in grid.parts(wished):
             if grid.interaction(part) <= 0 and part:
@@ -280,7 +280,7 @@ def best_shares(grid: Grid, scales: Floats, wished: Mapping[int, float], most: f
     Cost: some ten milliseconds for three axes, a second for six; cached.
     """
     if not wished or not all(0 < limit < np.inf for limit in wished.values()):
-        raise InvalidParameter("at least one marginal is wished, each with a variance to compare")
+        raise InvalidParameter("at least one marginal is needed, each with a variance")
     return _best(grid, tuple(scales.tolist()), tuple(sorted(wished.items())), most)
 
 
@@ -290,7 +290,7 @@ def _best(
 ) -> Strategy:
     problem = _Problem.of(grid, np.array(scales), dict(wished))
     if not np.isfinite(problem.ratios(problem.everything)).all():
-        raise InvalidParameter("a wished marginal follows from nothing that can be measured")
+        raise InvalidParameter("a requested marginal follows from no marginal that can be measured")
     found = [
         problem.rounded(shares) for start in problem.starts() for shares in (start, problem.improved(start, most))
     ]

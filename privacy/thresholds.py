@@ -51,7 +51,7 @@ class Thresholds:
         if not isinstance(self.base, Fraction | int) or not 1 < self.base <= _MOST:
             raise InvalidParameter("the base of thresholds is a fraction above 1, and at most 2^32")
         if not 0 <= self.high - self.low < _LONGEST:
-            raise InvalidParameter("there is one threshold at least and 127 at most")
+            raise InvalidParameter("a list has between 1 and 127 thresholds")
         if max(-self.low, self.high) > _LONGEST * WEIGHT_BITS:
             raise InvalidParameter("the exponents of thresholds are small")
         if not _LEAST <= self._power(self.low) <= self._power(self.high) <= _MOST:
@@ -59,7 +59,7 @@ class Thresholds:
         if self._whole(self.low) == self._whole(min(self.low + 1, self.high)) and self.low < self.high:
             raise InvalidParameter("two thresholds are the same")
         if self.parts not in (1, 2, 4) or (self.parts > 1 and self.base != 2):
-            raise InvalidParameter("what lies between two powers of 2 is left whole, halved or quartered")
+            raise InvalidParameter("an octave of thresholds has 1, 2 or 4 steps")
         if self.whole and self.low < 0:
             raise InvalidParameter("whole thresholds are at least 1")
 

@@ -65,7 +65,7 @@ class Charge:
 
     def __post_init__(self) -> None:
         if self.nano_epsilon < 0 or self.atto_delta < 0:
-            raise InvalidParameter("a charge is never negative")
+            raise InvalidParameter("a charge must not be negative")
 
     @classmethod
     def of(cls, epsilon: float, delta: float = 0.0) -> Charge:
@@ -110,7 +110,7 @@ class ZCDPSpent:
 
     def __post_init__(self) -> None:
         if self.atto_delta < 0 or not 0 <= self.femto_rho <= UNBOUNDED:
-            raise InvalidParameter("what was spent is never negative")
+            raise InvalidParameter("an amount must not be negative")
 
     def __add__(self, other: ZCDPSpent) -> ZCDPSpent:
         return ZCDPSpent(femto_sum(self.femto_rho, other.femto_rho), self.atto_delta + other.atto_delta)
@@ -134,13 +134,13 @@ class RenyiSpent:
         if not rising(self.orders):
             raise InvalidParameter("Renyi orders rise from above 1")
         if len(self.femto) != len(self.orders):
-            raise InvalidParameter("there is one divergence per order")
+            raise InvalidParameter("each Renyi order needs one divergence")
         if self.atto_delta < 0 or not all(0 <= amount <= UNBOUNDED for amount in self.femto):
-            raise InvalidParameter("what was spent is never negative")
+            raise InvalidParameter("an amount must not be negative")
 
     def __add__(self, other: RenyiSpent) -> RenyiSpent:
         if self.orders != other.orders:
-            raise InvalidParameter("sums are taken at the same orders")
+            raise InvalidParameter("amounts add up only at the same Renyi orders")
         femto = tuple(femto_sum(*pair) for pair in zip(self.femto, other.femto, strict=True))
         return RenyiSpent(femto, self.atto_delta + other.atto_delta, self.orders)
 
@@ -152,7 +152,7 @@ def without_event_delta(granted: Charge, event_delta: float) -> tuple[Charge, in
     """
     kept = atto_delta(event_delta)
     if kept > granted.atto_delta:
-        raise InvalidParameter("the events' deltas are part of the granted delta")
+        raise InvalidParameter("the events' part of delta exceeds the granted delta")
     return Charge(granted.nano_epsilon, granted.atto_delta - kept), kept
 
 
@@ -179,7 +179,7 @@ def load(saved: Mapping[str, object]) -> Spent:
     Raises: InvalidParameter for another version, an unknown currency, or fields missing or not whole numbers.
     """
     if saved.get("version") != VERSION:
-        raise InvalidParameter("what was spent was saved by another version")
+        raise InvalidParameter("the saved amount has another version")
     currency = saved.get("currency")
     if currency == "basic":
         return Charge(_whole(saved.get("nano_epsilon")), _whole(saved.get("atto_delta")))
@@ -189,7 +189,7 @@ def load(saved: Mapping[str, object]) -> Spent:
         femto = tuple(_whole(amount) for amount in _list(saved.get("femto")))
         orders = tuple(_order(order) for order in _list(saved.get("orders")))
         return RenyiSpent(femto, _whole(saved.get("atto_delta")), orders)
-    raise InvalidParameter("no amount is counted in this currency")
+    raise InvalidParameter("unknown accounting: the currency is basic, zcdp or renyi")
 
 
 def _whole(value: object) -> int:
@@ -200,14 +200,14 @@ def _whole(value: object) -> int:
 
 def _list(value: object) -> list[object]:
     if not isinstance(value, list):
-        raise InvalidParameter("there is one amount per order")
+        raise InvalidParameter("each Renyi order needs one amount")
     return value
 
 
 def _order(value: object) -> float:
     if not isinstance(value, str):
-        raise InvalidParameter("an order is spelled as a decimal")
+        raise InvalidParameter("a Renyi order must be a decimal")
     try:
         return float(value)
     except ValueError:
-        raise InvalidParameter("an order is spelled as a decimal") from None
+        raise InvalidParameter("a Renyi order must be a decimal") from None

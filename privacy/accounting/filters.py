@@ -83,8 +83,8 @@ def build_filter(accounting: str, epsilon: float, delta: float = 0.0, event_delt
     if accounting == "renyi":
         return RenyiFilter.of(epsilon, delta, event_delta)
     if accounting == "pld":
-        raise InvalidParameter("privacy loss distributions report; they are no filter for adaptively chosen requests")
-    raise InvalidParameter(f"no accounting is called {accounting!r}; there are basic, zcdp and renyi")
+        raise InvalidParameter("privacy loss distributions only report: they cannot limit adaptively chosen requests")
+    raise InvalidParameter(f"unknown accounting {accounting!r}; choose basic, zcdp or renyi")
 
 
 def largest_epsilon(

@@ -102,7 +102,7 @@ class Gem(OfBudget):
         if not 0 <= self.c < math.inf:
             raise InvalidParameter("c is finite and not negative")
         if self.sample is not None and not isinstance(self.budget, PureBudget):
-            raise InvalidParameter("a sample amplifies pure privacy alone")
+            raise InvalidParameter("sampling amplifies pure privacy only")
 
     def release(self, answer: TruncatedAnswer, entropy: Entropy) -> NoisyAnswer:
         """Release one noisy value per group. Only thresholds that can still win are solved.

@@ -52,7 +52,7 @@ class GroupLp:
 
     def __post_init__(self) -> None:
         if self.kinds and (self._sampled or not self.thresholds.doubling):
-            raise InvalidParameter("a capacity per kind is for all tuples, and thresholds that double")
+            raise InvalidParameter("capacities by kind need all tuples and thresholds that double")
 
     @property
     def epsilon(self) -> float:
@@ -99,7 +99,7 @@ class GroupLp:
         if self._sampled:
             return self
         if not kinds:
-            raise InvalidParameter("there is one kind of unit at least")
+            raise InvalidParameter("at least one kind of unit is needed")
         most = max(reached for _, reached in kinds)
         scalar = self.scalar
         if isinstance(scalar, LaplaceOrGaussian):

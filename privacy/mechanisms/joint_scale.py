@@ -83,7 +83,7 @@ class ScaledSum:
 
     def __post_init__(self) -> None:
         if len({self.direct is None, self.test is None, self.spends is None}) > 1:
-            raise InvalidParameter("a release at a public bound has its test, and both have their epsilon")
+            raise InvalidParameter("a release at a public bound needs a test, and both need an epsilon")
         if self.test is not None and self.spends is not None:
             parts = [one.epsilon for one in (self.chosen, self.direct) if one is not None]
             if max(map(exact_epsilon, parts)) + self.test.epsilon > exact_epsilon(self.spends):
@@ -112,7 +112,7 @@ class ScaledSum:
     def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy) -> NoisyAnswer:
         """Release one sum by itself, with a factor of its own. Raises: as `release_at_one_scale`."""
         if not 0 <= row < len(tuples.weights):
-            raise InvalidParameter("there is no such release")
+            raise InvalidParameter("this release does not exist")
         less = self.chosen.less
         rows = [row] if less is None else [row, less]
         own = self if less is None else replace(self, chosen=replace(self.chosen, less=1))
@@ -154,7 +154,7 @@ def release_at_one_scale(
     if len(tuples.members) != 1:
         raise InvalidParameter("one scale for all sums of a unit needs one owner per tuple")
     if len(tuples.weights) < len(sums):
-        raise InvalidParameter("every sum has its weights")
+        raise InvalidParameter("every sum needs its weights")
     contributions = [contributions_of(tuples, row, one.chosen.less) for row, one in enumerate(sums)]
     group = np.repeat(np.arange(tuples.n_groups), np.diff(tuples.member_start))
     answers: dict[int, NoisyAnswer] = {}

@@ -128,7 +128,7 @@ class GroupThreshold:
         if self.delta > 0 and self.groups_per_unit is None:
             raise InvalidParameter("partition selection needs a bound on the groups of one unit")
         if self.delta == 0 and self.minimum is None:
-            raise InvalidParameter("a threshold has a minimum, or a delta")
+            raise InvalidParameter("partition selection needs a minimum frequency or a delta")
         if self.minimum is not None and self.minimum < 1:
             raise InvalidParameter("a minimum frequency is at least 1")
 
@@ -185,7 +185,7 @@ class GroupThreshold:
         asked = 0 if self.minimum is None else self.minimum * (ONE // level.step)
         if self.delta == 0:
             return asked
-        assert self.groups_per_unit is not None, "checked when it was made"
+        assert self.groups_per_unit is not None, "checked at construction"
         each = exact(self.delta) / self.groups_per_unit
         tail = float(each * Fraction(2**50 - 1, 2**50))  # rounding to a float may not raise it
         return max(asked, ONE // level.step + level.upper_quantile(tail) + 1)
@@ -247,7 +247,7 @@ class VoteThreshold:
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
         if not 0 < self.delta < 1:
-            raise InvalidParameter("keys are found at a delta between 0 and 1")
+            raise InvalidParameter("finding keys needs a delta between 0 and 1")
         if self.minimum is not None and self.minimum < 1:
             raise InvalidParameter("a minimum frequency is at least 1")
         check_groups(self.most_voted)
@@ -295,7 +295,7 @@ class VoteThreshold:
         Raises: InvalidParameter for another row, or several owner positions.
         """
         if not 0 <= row < len(tuples.weights):
-            raise InvalidParameter("there is no such release")
+            raise InvalidParameter("this release does not exist")
         kept = keep_groups(tuples, self.most_voted)
         contributions = add_contributions(kept.members, np.ascontiguousarray(kept.weights[row]), len(kept.units))
         voting = contributions > 0

@@ -316,7 +316,7 @@ class WidthSearch:
         Raises: EntropyFailed for another number of draws.
         """
         if len(noise) != self.comparisons:
-            raise EntropyFailed("every comparison has its noise")
+            raise EntropyFailed("every comparison needs one draw of noise")
         low, high, turn = 0, self._widths, 0  # widths 3^low .. 3^high; the last one is the whole grid
         while low < high:
             middle = (low + high) // 2

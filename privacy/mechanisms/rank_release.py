@@ -100,9 +100,9 @@ class RankBatch(Pure):
         exact_epsilon(self.epsilon)
         check_codes(self.n_codes)
         if not self.ranks or len({rank.quantile is None for rank in self.ranks}) != 1:
-            raise InvalidParameter("a batch has quantiles or extremes")
+            raise InvalidParameter("a batch must have only quantiles, or only extremes")
         if self.is_extreme and len({rank.highest for rank in self.ranks}) != 1:
-            raise InvalidParameter("the largest values and the smallest are two batches")
+            raise InvalidParameter("largest and smallest values need two batches")
         if self.thresholds.low < 0 or not self.thresholds.doubling:
             raise InvalidParameter("a threshold is a number of rows, a power of two")
 

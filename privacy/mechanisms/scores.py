@@ -95,11 +95,11 @@ class Scores:
     def __post_init__(self) -> None:
         check_gap(self.gap)
         if not self.thresholds.doubling:
-            raise InvalidParameter("thresholds that are scored double")
+            raise InvalidParameter("thresholds must double to be scored")
         if len(self.prices) != len(self.thresholds):
-            raise InvalidParameter("every threshold has its price")
+            raise InvalidParameter("every threshold needs a price")
         if self.margins and len(self.margins) != len(self.thresholds):
-            raise InvalidParameter("every distance between thresholds has its margin")
+            raise InvalidParameter("every distance between thresholds needs a margin")
         if not all(number >= 0 for number in (*self.prices, *self.margins)):
             raise InvalidParameter("prices and margins are not negative")
         if not max(self.prices) + max(self.margins, default=0.0) <= MAX_PRICE:

@@ -78,7 +78,7 @@ class SelectionSettings:
         if not 0 <= self.growth < math.inf:
             raise InvalidParameter("growth is finite and not negative")
         if not 0 <= self.first < math.inf:
-            raise InvalidParameter("what the next threshold counts for is finite and not negative")
+            raise InvalidParameter("first must be finite and not negative")
 
     def farthest(self, thresholds: Thresholds, selecting: float, n_groups: int = 1) -> float:
         """t = 2 ln(L G / beta) / eps_1: the price that no threshold's noise exceeds, but with probability beta.
@@ -127,7 +127,7 @@ class SelectionSettings:
         Raises: InvalidParameter without a rarity, or for an epsilon that is too small.
         """
         if self.rarity is None:
-            raise InvalidParameter("steps up are worth what their rarity asks for")
+            raise InvalidParameter("margins between thresholds need a rarity")
         far = math.log(len(thresholds) / self.beta)
         made = min(price, MOST_NOISE), selecting, self.rarity, self.first, self.growth, far, reached
         return ExceedanceScores(thresholds, *made)
@@ -279,7 +279,7 @@ def exponential_choice(
         decided = winner >= 0
         index[racing[decided]] = winner[decided]
         racing = racing[~decided]
-    raise EntropyFailed("the noise source lets no threshold be chosen")
+    raise EntropyFailed("no threshold was chosen in any round: the noise source is broken")
 
 
 def _from_the_smallest(answer: TruncatedAnswer, scores: Scores | ExceedanceScores, groups: NDArray[np.intp]) -> Ints:

@@ -298,10 +298,10 @@ class LaplaceOrGaussian:
         if not (
             isinstance(self.pure.budget, PureBudget) and isinstance(self.concentrated.budget, ConcentratedBudget)
         ):
-            raise InvalidParameter("one of the two is pure, the other concentrated")
+            raise InvalidParameter("one mechanism must be pure, the other concentrated")
         alike = (self.pure.thresholds, self.pure.gap) == (self.concentrated.thresholds, self.concentrated.gap)
         if not alike or self.pure.groups_per_unit != self.concentrated.groups_per_unit:
-            raise InvalidParameter("both are of the same query")
+            raise InvalidParameter("both mechanisms must belong to the same query")
 
     @property
     def epsilon(self) -> float:

@@ -100,7 +100,7 @@ class RoundedNoise(ThresholdNoise):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.groups < 1:
-            raise InvalidParameter("there is one group at least")
+            raise InvalidParameter("at least one group is needed")
 
     @property
     def step(self) -> int:
@@ -141,7 +141,7 @@ def contributions_of(tuples: CodedJoinTuples, row: int, less: int | None = None)
     """
     rows = [row] if less is None else [row, less]
     if not all(0 <= one < len(tuples.weights) for one in rows):
-        raise InvalidParameter("there is no such release")
+        raise InvalidParameter("this release does not exist")
     if len(tuples.members) != 1:
         raise InvalidParameter("scaling every unit's own vector needs one owner per tuple")
     found = [

@@ -111,7 +111,7 @@ class Pmsja(VectorMechanism):
             if math.isfinite(order)
         )
         if most <= 0:
-            raise InvalidParameter("no Renyi order is worth this epsilon and delta")
+            raise InvalidParameter("this epsilon and delta are too small for noise at any Renyi order")
         return most * (1 - 2.0**-30)
 
     @cached_property

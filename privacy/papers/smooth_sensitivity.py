@@ -173,7 +173,7 @@ def least_noise_order(
         if budget(alpha) > 0
     }
     if not noise:
-        raise InvalidParameter("no Renyi order is worth this epsilon and delta")
+        raise InvalidParameter("this epsilon and delta are too small for noise at any Renyi order")
     return min(noise, key=noise.__getitem__)
 
 

@@ -38,7 +38,7 @@ def joint_loss(losses: Sequence[Loss], delta_bound: int | None, rate: float) -> 
     if not 0 < rate <= 1 or (delta_bound is not None and delta_bound < 1):
         raise InvalidParameter("a sampling rate lies in (0, 1], and a unit has at least one tuple")
     if most > _MAX_LOSS:
-        raise InvalidParameter("the losses add up to more than can be computed with")
+        raise InvalidParameter("the losses add up to more than can be computed")
     if delta_bound is None:
         return most
     return min(most, log_moment(tuple(_pieces(losses, delta_bound)), delta_bound, rate))
@@ -173,9 +173,9 @@ def _bracket(overdraft: Callable[[float], float], start: float) -> tuple[float, 
     while overdraft(low) > 0:
         low /= 2
         if low < start * _LEAST:
-            raise InvalidParameter("the selection leaves nothing for the release")
+            raise InvalidParameter("choosing the threshold leaves no budget for the release")
     while overdraft(2 * low) <= 0:
         low *= 2
         if low > start / _LEAST:
-            raise InvalidParameter("the sample bounds nothing")
+            raise InvalidParameter("the sampled mechanism has no privacy bound")
     return low, 2 * low

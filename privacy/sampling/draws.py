@@ -49,7 +49,7 @@ def check_draw(counts: Ints, rate: float) -> None:
 def check_choice(things: int, size: int) -> None:
     """Refuse numbers of things or draws out of range. Raises: InvalidParameter."""
     if not 0 <= size <= MAX_COUNT or not 1 <= things <= MAX_COUNT:
-        raise InvalidParameter("a choice is made among at most 2^32 things")
+        raise InvalidParameter("a choice has at most 2^32 options")
 
 
 class SystemDraws:

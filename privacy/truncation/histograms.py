@@ -83,7 +83,7 @@ class ContributionsOfSum(Private):
 
     def __post_init__(self) -> None:
         if not 0 <= self.row < self.histogram.n_sums:
-            raise InvalidParameter("there is no such release")
+            raise InvalidParameter("this release does not exist")
 
     @property
     def n_groups(self) -> int:
@@ -105,7 +105,7 @@ class ContributionsOfSum(Private):
         places = np.searchsorted(self.histogram.thresholds, thresholds.units)
         known = places < len(self.histogram.thresholds)
         if not known.all() or (self.histogram.thresholds[places] != thresholds.units).any():
-            raise InvalidParameter("a histogram of contributions knows its own thresholds only")
+            raise InvalidParameter("a histogram of contributions has only its own thresholds")
         units, totals = (self._by_interval(one) for one in (self.histogram.units, self.histogram.totals))
         return truncated_at(thresholds, places, units, totals)
 
@@ -126,7 +126,7 @@ def _within(column: Ints, least: int, most: int) -> bool:
 
 
 SHARE_BITS = 30
-"""A whole length is 2^30 shares."""
+"""A whole norm is 2^30 shares."""
 
 FINER_BITS = 20
 """Scaled sums are in units 2^-20 of others': the smallest threshold, of 2^10 units, is then 2^30."""
@@ -137,20 +137,20 @@ _MOST_STEPS = 1 << 61
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NormHistogram(Private):
-    """What units of each length have in each group, and their shares of it: m rows. Private.
+    """What units of each norm have in each group, and their shares of it: m rows. Private.
 
     Attributes:
-      lengths: how many units have which length in each of the k sums, as loads of one group. The length of a vector
-        is no less than its sum, or its Euclidean length.
+      norms: how many units have which norm in each of the k sums, as contributions to one group. The norm of a vector
+        is at least its L1 norm, or its L2 norm.
       sums: (m,) int64, which sum a row is of.
       group: (m,) int64 index into the public list of groups, in [0, n_groups); -1: outside the domain.
-      interval: (m,) int64, the place of the least threshold that is no less than the lengths; their number above all.
+      interval: (m,) int64, the place of the least threshold that is no less than the norms; their number above all.
       totals: (m,) int64 units of weight, what these units have in the group, in [0, MAX_UNITS], saturating.
-      shares: (m,) int64, the sum of floor(2^30 load / length), in [0, MAX_UNITS], saturating.
+      shares: (m,) int64, the sum of floor(2^30 contribution / norm), in [0, MAX_UNITS], saturating.
       n_groups: number of public groups, 1 without GROUP BY.
     """
 
-    lengths: ContributionHistogram
+    norms: ContributionHistogram
     sums: Ints
     group: Ints
     interval: Ints
@@ -159,12 +159,12 @@ class NormHistogram(Private):
     n_groups: int
 
     def __post_init__(self) -> None:
-        if self.lengths.n_groups != 1:
-            raise InvalidParameter("a unit has one length in all groups")
+        if self.norms.n_groups != 1:
+            raise InvalidParameter("a unit has one norm over all groups")
         none = np.zeros_like(self.totals)
         for column in (self.totals, self.shares):  # whose checks are those of a histogram of contributions
             rows = self.sums, self.group, self.interval, none, column
-            ContributionHistogram(*rows, self.n_groups, self.lengths.n_sums, self.lengths.thresholds)
+            ContributionHistogram(*rows, self.n_groups, self.norms.n_sums, self.norms.thresholds)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -191,7 +191,7 @@ class VectorsOfSum(Private):
     row: int
 
     def __post_init__(self) -> None:
-        ContributionsOfSum(self.histogram.lengths, self.row)  # there is such a sum
+        ContributionsOfSum(self.histogram.norms, self.row)  # there is such a sum
 
     @property
     def n_groups(self) -> int:
@@ -203,7 +203,7 @@ class VectorsOfSum(Private):
 
         Raises: InvalidParameter for a threshold that the histogram does not know.
         """
-        return ContributionsOfSum(self.histogram.lengths, self.row).at(thresholds)
+        return ContributionsOfSum(self.histogram.norms, self.row).at(thresholds)
 
     def sums(self, tau_units: int, step: int) -> Ints:
         """(G,) sum_u C(x_u) in whole steps, rounded down; sensitivity tau and G steps, rounding included.
@@ -215,10 +215,10 @@ class VectorsOfSum(Private):
         Cost: O(m), and one product of long integers per group.
         """
         own = self.histogram
-        if tau_units not in own.lengths.thresholds:
-            raise InvalidParameter("a histogram of lengths knows its own thresholds only")
+        if tau_units not in own.norms.thresholds:
+            raise InvalidParameter("a histogram of norms has only its own thresholds")
         mine = (own.sums == self.row) & (own.group >= 0)
-        whole = mine & (own.interval <= np.searchsorted(own.lengths.thresholds, tau_units))
+        whole = mine & (own.interval <= np.searchsorted(own.norms.thresholds, tau_units))
         cut = mine & ~whole
         kept = saturating_sums(own.group[whole], own.totals[whole], self.n_groups).tolist()
         shares = saturating_sums(own.group[cut], own.shares[cut], self.n_groups).tolist()

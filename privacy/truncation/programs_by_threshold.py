@@ -50,7 +50,7 @@ class Capacities:
 
     def __post_init__(self) -> None:
         if any(factor < 1 << CAPACITY_BITS for _, factor in self.factors):
-            raise InvalidParameter("no kind of unit has less than the threshold")
+            raise InvalidParameter("every capacity must be at least the threshold")
 
     @property
     def distinct(self) -> tuple[int, ...]:
@@ -94,7 +94,7 @@ def member_capacities(tuples: CodedJoinTuples, thresholds: Thresholds, capacitie
     """
     factors = capacities.distinct
     if len(factors) > 1 and not thresholds.doubling:
-        raise InvalidParameter("capacities differ on ladders that double alone")
+        raise InvalidParameter("capacities may differ only if thresholds double")
     table = [[min(int(tau) * factor >> CAPACITY_BITS, MAX_UNITS) for tau in thresholds.units] for factor in factors]
     kind = np.zeros(len(tuples.units), np.int8)
     if len(factors) > 1:

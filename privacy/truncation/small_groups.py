@@ -34,7 +34,7 @@ def cheap_bounds(instance: ProgramsByThreshold) -> StartingBounds:
     upper = np.minimum(np.minimum(given_to_top, totals), _even_shares(instance))
     lower = np.maximum(np.minimum(taus, heaviest[:, None]), instance.whole)
     # Where no tuple has two binding owners, every binding one fills its cap with what it is the top owner of; a top
-    # owner that does not bind has a load, hence a T_u, of at most tau.
+    # owner that does not bind has a contribution, hence a T_u, of at most tau.
     settled = instance.cut == 0
     lower[settled] = upper[settled] = given_to_top[settled]
     return StartingBounds(lower, upper, linear_until(instance, totals[:, 0])).spread(instance.thresholds.doubling)
@@ -75,7 +75,7 @@ def capped_by_kind(start: Ints, values: Ints, capacities: MemberCapacities) -> I
     for own, caps in capacities.by_kind():
         found = capped_totals(start, values if own is None else np.where(own, values, 0), caps)
         total = found if total is None else saturating_add(total, found)
-    assert total is not None, "there is one kind at least"
+    assert total is not None, "at least one kind of unit is needed"
     return total
 
 

@@ -290,7 +290,7 @@ def norm_histogram(columns: Sequence[Column], query: BackendQuery, domain: Domai
     thresholds, none = np.array(query.thresholds, np.int64), np.zeros(int((~inside).sum()), np.int64)
     counted = sums[~inside] - n_sums, none, interval[~inside], units[~inside], totals[~inside]
     return NormHistogram(
-        lengths=ContributionHistogram(*counted, n_groups=1, n_sums=n_sums, thresholds=thresholds),
+        norms=ContributionHistogram(*counted, n_groups=1, n_sums=n_sums, thresholds=thresholds),
         sums=sums[inside],
         group=group[inside],
         interval=interval[inside],

@@ -125,7 +125,7 @@ def by_unit(coded: CodedJoinTuples) -> list[list[list[int]]]:
 
 
 def rows_of(histogram: NormHistogram) -> list[tuple[int, ...]]:
-    lengths = histogram.lengths
+    lengths = histogram.norms
     cells = zip(histogram.sums, histogram.group, histogram.interval, histogram.totals, histogram.shares, strict=True)
     units = zip(lengths.sums, lengths.interval, lengths.units, lengths.totals, strict=True)
     return sorted(tuple(map(int, row)) for row in (*cells, *units))
@@ -158,7 +158,7 @@ def test_databases_add_up_what_people_have(asked: Asked, mechanism: str) -> None
             less = [other[-1] - row[-1] for row, other in zip(found, exact, strict=True) if len(row) > 4]
             assert set(less) <= ({0} if euclidean else {*range(ROWS)}), "rows of one group are rounded one by one"
             cells = (len(domain) + 1) * len(vectors) * (len(query.thresholds) + 1)
-            assert len(ours.group) + len(ours.lengths.units) <= cells
+            assert len(ours.group) + len(ours.norms.units) <= cells
 
 
 def test_sums_over_both_signs_are_read_person_by_person(asked: Asked) -> None:

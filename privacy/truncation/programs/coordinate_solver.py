@@ -48,7 +48,7 @@ def gather(x: Floats, step: int, x_out: Floats) -> None:
 
 @kernel
 def add_all(table: Table, places: Places, x: Floats, contribution: Floats) -> None:
-    """load += what each unit's tuples have."""
+    """contribution += what each unit's tuples have."""
     for place in range(len(x)):
         for j in range(len(places)):
             contribution[table[place, j]] += x[place]
@@ -58,13 +58,13 @@ def add_all(table: Table, places: Places, x: Floats, contribution: Floats) -> No
 def sweep(table: Table, places: Places, weights: Floats, units: Floats, x: Floats, y: Floats) -> None:
     """One pass over the tuples, in place, and the multipliers' step after it.
 
-    The augmented Lagrangian charges a tuple for unit u the price s_u = max(0, y_u + rho_u (load_u - c_u)). A tuple
-    that is worth more or less than its prices moves within its bounds until it is worth them, and its units' prices
-    move at once. It has no branch: where nothing moves, nothing is added.
+    The augmented Lagrangian charges a tuple for unit u the price s_u = max(0, y_u + rho_u (contribution_u - c_u)). A
+    tuple that is worth more or less than its prices moves within its bounds until it is worth them. Its units' prices
+    move at once. There is no branch: where nothing moves, zero is added.
 
     Args:
       table, places, weights: (m, K) owners and (m,) weights in the order of the sweep.
-      units: (n + 1, 2) y_u + rho_u (load_u - c_u), and rho_u > 0; the last, nobody, has 0 and 0.
+      units: (n + 1, 2) y_u + rho_u (contribution_u - c_u), and rho_u > 0; the last stands for no unit and has zeros.
       x: (m,) the point. y: (n + 1,) the multipliers.
     """
     for place in range(len(weights)):

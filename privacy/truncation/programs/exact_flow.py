@@ -196,7 +196,7 @@ def _decide(graph: Neighbours, state: Peeling, u: int, slot: int, most: int) -> 
 def _close(state: Peeling, u: int, waiting: int) -> int:
     """Put an open member that became slack or full into the queue. Returns the length of the queue."""
     if state.role[u] == OPEN:
-        if state.spare[u] == 0:  # first: what did not fit is no longer in the load
+        if state.spare[u] == 0:  # first: what did not fit has left the contribution
             state.role[u] = FULL
         elif state.contribution[u] <= state.spare[u]:
             state.role[u] = SLACK

@@ -52,7 +52,7 @@ def iterate(
       step: (n,) dual step of a unit, one over its number of tuples; the primal step of a tuple is one over K,
         which makes the preconditioned matrix a contraction.
       x, x_anchor: (m,) and y, y_anchor: (n + 1,): the iterate and the point of the last restart; y ends with 0.
-      load: (n + 1,) scratch.
+      contribution: (n + 1,) scratch.
       scalars: (5,) see above.
     """
     for _ in range(count):

@@ -136,11 +136,11 @@ class _Run:
         if self._bounds is None:
             return self._exact
         if slack == 0 and not self._any_slack:
-            raise SolverFailed("no exact method for three owners")
+            raise SolverFailed("no exact method exists for tuples with three owners")
         if self._best is None or not self._best.within(slack):
             self._best = next((best for best in self._bounds if best.within(slack)), None)
         if self._best is None:
-            raise SolverFailed("no route certified the gap")
+            raise SolverFailed("no solver certified the gap")
         return self._exact.beside(self._best)
 
 

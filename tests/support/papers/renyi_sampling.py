@@ -220,7 +220,7 @@ def affordable_factor(
     while over(high) <= 0:
         low, high = high, high * 4
         if high > start * _WIDEST:
-            raise InvalidParameter("the sample bounds nothing")
+            raise InvalidParameter("the sampled mechanism has no privacy bound")
     root = math.exp(optimize.brentq(lambda x: over(math.exp(x)), math.log(low), math.log(high), xtol=_CLOSE / 8))
     while over(root) > 0:
         root *= 1 - _CLOSE / 4
@@ -247,5 +247,5 @@ def least_noise(
 
     best = best_order(gain)
     if best.value <= 0:
-        raise InvalidParameter("no Renyi order is worth this epsilon and delta")
+        raise InvalidParameter("this epsilon and delta are too small for noise at any Renyi order")
     return RenyiPlan(best.value, best.alpha, divergence_budget(epsilon, delta, best.alpha))

@@ -42,7 +42,7 @@ def smooth_gaussian(epsilon: float, delta: float, dimension: int, bound: float =
 
     best = best_order(gain)
     if best.value == -math.inf:
-        raise InvalidParameter("no Renyi order is worth this epsilon and delta")
+        raise InvalidParameter("this epsilon and delta are too small for noise at any Renyi order")
     return best_split(dimension, best.alpha, divergence_budget(epsilon, delta, best.alpha), bound)
 
 

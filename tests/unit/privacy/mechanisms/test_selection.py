@@ -220,7 +220,7 @@ def test_without_noise_the_first_best_threshold_is_taken_when_it_is_proposed() -
     assert (choice.index[0], choice.values[0]) == (best, TABLE[best])
     # noise that takes nothing is no noise
     worst = int(np.argmax(SCORES(TABLE[None], TABLE[None])[0]))
-    with pytest.raises(EntropyFailed, match="lets no threshold"):
+    with pytest.raises(EntropyFailed, match="noise source is broken"):
         exponential_choice(answer(1), SCORES, Fraction(1), ConstantEntropy(geometric=worst))
     # refuses an epsilon that is not positive and broken noise
     with pytest.raises(InvalidParameter):

@@ -174,5 +174,5 @@ def test_noise_in_proportion_to_the_bound_alone_is_not_enough() -> None:
 
 
 def test_no_order_is_taken_where_none_has_a_budget() -> None:
-    with pytest.raises(InvalidParameter, match="no Renyi order"):
+    with pytest.raises(InvalidParameter, match="any Renyi order"):
         least_noise_order([2.0, 8.0], lambda alpha: 0.0, dimension=3)

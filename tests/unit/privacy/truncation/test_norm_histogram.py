@@ -42,7 +42,7 @@ def test_what_no_database_adds_up_is_refused() -> None:
     assert repr(VectorsOfSum(FOUND, 0)) == "VectorsOfSum(<private>)"
     wrong = {"sums": 1, "group": 2, "interval": 5, "totals": -1, "shares": -1}
     refuses(partial(replace, FOUND), {}, **{name: [np.full(3, value)] for name, value in wrong.items()})
-    refuses(partial(replace, FOUND), {}, lengths=[replace(FOUND.lengths, n_groups=2)])
+    refuses(partial(replace, FOUND), {}, norms=[replace(FOUND.norms, n_groups=2)])
     refuses_calls(VectorsOfSum, (FOUND, 1))
     with pytest.raises(InvalidParameter, match="its own thresholds"):  # a unit between it and the next would be whole
         VectorsOfSum(FOUND, 0).sums(3 * ONE, ONE)
