@@ -58,8 +58,8 @@ class Reconstruction:
 
     def weight(self, mask: int, part: int) -> float:
         """A measured marginal's share of the precision in the estimate of an interaction."""
-        told = self.grid.information[part] / self._noise
-        return float(told[mask] / told.sum())
+        precision = self.grid.information[part] / self._noise
+        return float(precision[mask] / precision.sum())
 
     def table(self, wished: int, measured: Mapping[int, Floats]) -> Floats:
         """A marginal.
@@ -308,16 +308,16 @@ def _best(
 
 @dataclass(frozen=True, eq=False)
 class _Problem:
-    """The variances of wished marginals as functions of the shares (masks,).
+    """The variances of requested marginals as functions of the shares (masks,).
 
-    `told` is (parts, masks): the precision that a share of 1 gives to an interaction. `needs` is (wished, parts), in
-    multiples of each limit. `cells` is (wished,), their parts of all cells.
+    `precision` is (parts, masks): the precision that a share of 1 gives to an interaction. `needs` is (wished,
+    parts), in multiples of each limit. `cells` is (wished,), their parts of all cells.
     """
 
     grid: Grid
     scales: Floats
     wished: tuple[int, ...]
-    told: Floats
+    precision: Floats
     needs: Floats
     cells: Floats
 
@@ -325,9 +325,9 @@ class _Problem:
     def of(cls, grid: Grid, scales: Floats, wished: Mapping[int, float]) -> _Problem:
         places = tuple(sorted(wished))
         limits = np.array([wished[mask] for mask in places])
-        told = grid.information / (2 * scales[None, :] ** 2)
+        precision = grid.information / (2 * scales[None, :] ** 2)
         cells = np.array([float(grid.cells(mask)) for mask in places])
-        return cls(grid, scales, places, told, grid.needs[list(places)] / limits[:, None], cells / cells.sum())
+        return cls(grid, scales, places, precision, grid.needs[list(places)] / limits[:, None], cells / cells.sum())
 
     @property
     def possible(self) -> Bools:
@@ -346,16 +346,16 @@ class _Problem:
 
     def ratios(self, shares: Floats) -> Floats:
         """(wished,) variances in multiples of their limits."""
-        told = self.told @ shares**2
+        precision = self.precision @ shares**2
         with np.errstate(divide="ignore", invalid="ignore"):
-            spread = np.where(self.needs > 0, self.needs / told[None, :], 0.0)
+            spread = np.where(self.needs > 0, self.needs / precision[None, :], 0.0)
         return np.asarray(spread.sum(axis=1))
 
     def slopes(self, shares: Floats) -> tuple[Floats, Floats]:
         """The ratios, and (wished, masks) their derivatives by the shares."""
-        told = np.maximum(self.told @ shares**2, _TINY * self.told.max())
-        spread = self.needs / told[None, :]
-        return spread.sum(axis=1), -(spread / told[None, :]) @ self.told * (2 * shares)
+        precision = np.maximum(self.precision @ shares**2, _TINY * self.precision.max())
+        spread = self.needs / precision[None, :]
+        return spread.sum(axis=1), -(spread / precision[None, :]) @ self.precision * (2 * shares)
 
     def starts(self) -> Iterator[Floats]:
         """First shares: each wished one alone, the finest, both, and all that can be measured."""

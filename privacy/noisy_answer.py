@@ -82,9 +82,9 @@ class NoisyAnswer:
         The choice of tau overlooks so many people at most, but for one answer in twenty. Each is assumed to have as
         much again as tau. That is no bound: one person may have any amount.
         """
-        told = np.isfinite(self.signal) & (self.signal > 0)
+        known = np.isfinite(self.signal) & (self.signal > 0)
         found: Floats = np.zeros_like(self.values)
-        np.divide(CLIPPED_SHARE * np.abs(self.values), self.signal, out=found, where=told)
+        np.divide(CLIPPED_SHARE * np.abs(self.values), self.signal, out=found, where=known)
         return found
 
     @property

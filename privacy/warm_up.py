@@ -82,8 +82,8 @@ PARTS: tuple[Callable[[], None], ...] = (
     partial(_distinct, 2, 0.01),
     partial(_large_programs, 4),
 )
-"""Small made-up questions that go the ways of real ones: filing, bounds, presolve, the flow, the linear programs and
-their proofs, clips. Any order, in any process; what takes longest stands first."""
+"""Small made-up questions that take the paths of real ones: encoding, bounds, presolve, the flow, the linear programs
+and their proofs, clipping. Any order, in any process; the slowest come first."""
 
 
 def warm_up() -> None:
@@ -93,12 +93,12 @@ def warm_up() -> None:
 
 
 def run_part(part: int) -> None:
-    """One of PARTS by its number, as a function that another process can be sent."""
+    """Run one of PARTS by its number; another process can be sent this function."""
     PARTS[part]()
 
 
 def _column(position: int) -> OwnerColumn:
-    """Everybody meets somebody at some distance, which makes cycles of every length."""
+    """Owners that meet each other at all distances, which makes cycles of every length."""
     t = np.arange(_TUPLES, dtype=np.int64)
     keys = (t * (position + 1) + t // _PEOPLE * position) % _PEOPLE
     return OwnerColumn("person", keys, np.zeros(_TUPLES, bool))

@@ -57,7 +57,7 @@ class Bounds:
     Attributes:
       clip: where to clip; about as many people exceed it as noise is worth.
       seen: the end up to which people are visible, clearly above the noise.
-      at_most: what probably nobody exceeds: BEYOND_SEEN times `seen`.
+      at_most: probably above all contributions: BEYOND_SEEN times `seen`.
       held: the part of the people with a contribution that have no more than `clip`, by the noisy numbers.
       above: how many exceed it, by the noisy numbers.
     """
@@ -107,7 +107,7 @@ class ReleasedHistogram:
     def bounds(self, buckets: int, epsilon: float) -> Bounds | None:
         """The bounds to propose; None if no bucket is clearly above its noise, or the last one is.
 
-        Numbers beyond the last visible bucket are noise, and count as nobody.
+        Numbers beyond the last visible bucket are noise, and are not counted.
 
         Args:
           buckets: as of `noise`.

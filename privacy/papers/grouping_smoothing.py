@@ -244,8 +244,8 @@ class FPA(OfKeys):
         Cost: m times the keys, and m draws of noise.
         """
         values, spread = reconstructed(incidence, self.frequencies, exact_epsilon(self.epsilon), entropy)
-        told = self.name, self.epsilon, self.frequencies
-        return NoisyCounts(values, spread, np.arange(incidence.n_keys), 1, *told)
+        keys = np.arange(incidence.n_keys)
+        return NoisyCounts(values, spread, keys, 1, self.name, self.epsilon, self.frequencies)
 
 
 def reals(n_keys: int, frequencies: int) -> int:

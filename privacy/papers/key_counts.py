@@ -196,7 +196,7 @@ class KeyCounts(Pure):
         check_confidence(self.confidence)
         if self.name not in _MADE:
             raise InvalidParameter("there is no mechanism of this name for counts by key")
-        _MADE[self.name](_at_most(self._part("smoothing")), self._nobody(1))  # refuses an epsilon beyond its own
+        _MADE[self.name](_at_most(self._part("smoothing")), self._empty(1))  # refuses an epsilon beyond its own
 
     @property
     def smooths(self) -> bool:
@@ -251,12 +251,12 @@ class KeyCounts(Pure):
         most = max(1, n_groups)
         whole = most if self.rule is None else min(most, self.rule)  # up to there nothing is left out
         for n_keys in {1, most, whole}:  # but for what is left out every scale rises with the number of keys
-            for scale in self._scales(self._nobody(n_keys)):
+            for scale in self._scales(self._empty(n_keys)):
                 check_scale(scale)
 
     def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
         """(1, half-width) of a key's interval where smoothing moves nothing; of `gs` where it releases counts."""
-        table, tail = self._nobody(max(1, n_groups)), self._tail
+        table, tail = self._empty(max(1, n_groups)), self._tail
         if self.name == "fpa":
             rho = frequencies(table)
             half = _reach_of_sum(table, rho, coefficient_scale(table, rho, self._part("smoothing")), tail)
@@ -264,7 +264,7 @@ class KeyCounts(Pure):
             size = table.moved if self.name in ("gs_r", "gs_s") else 1
             half = laplace_quantile(tail, noise_scale(table.moved, self._part("release"))) / size
         if self.smooths:
-            half += self._bias.added(table.n_keys, table.moved, self._told(table), 2 * tail)
+            half += self._bias.added(table.n_keys, table.moved, self._frequencies(table), 2 * tail)
         return [(1.0, half)]
 
     @property
@@ -290,12 +290,12 @@ class KeyCounts(Pure):
         reached = self.groups_per_unit if self.rule is None else self.rule
         return n_keys if reached is None else min(reached, n_keys)
 
-    def _nobody(self, n_keys: int) -> Incidence:
-        """A table of so many keys without anybody: its public facts are those of any."""
-        nobody = np.zeros(0, np.int64)
-        return Incidence(nobody, nobody, n_keys, self._most(n_keys))
+    def _empty(self, n_keys: int) -> Incidence:
+        """An empty table of so many keys, with the public facts of any table."""
+        none = np.zeros(0, np.int64)
+        return Incidence(none, none, n_keys, self._most(n_keys))
 
-    def _told(self, table: Incidence) -> int:
+    def _frequencies(self, table: Incidence) -> int:
         return frequencies(table) if self.name == "fpa" else 0
 
     def _scales(self, table: Incidence) -> Iterator[float]:
@@ -306,7 +306,7 @@ class KeyCounts(Pure):
             yield noise_scale(table.moved, self._part("release"))
             yield noise_scale(table.most, self._part("release"))
         if self.smooths:
-            yield self._bias.scale(table.n_keys, table.moved, self._told(table))
+            yield self._bias.scale(table.n_keys, table.moved, self._frequencies(table))
         spent = self._part("smoothing") - self._part("release")
         if self.name == "gs_s":
             yield noise_scale(min(2, table.n_keys), spent)

@@ -1,1 +1,1 @@
-"""The truncation program: how much the join tuples weigh when nobody may contribute more than tau."""
+"""The truncation program: the total weight of the join tuples when no unit may contribute more than tau."""

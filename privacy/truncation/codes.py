@@ -340,7 +340,7 @@ def _pack(
     return alive
 
 
-NOBODY = -1
+NO_OWNER = -1
 """The code of a position that has no owner."""
 
 _SIGN = np.uint64(1 << 63)
@@ -355,7 +355,7 @@ def owner_codes(owners: Sequence[OwnerColumn], n_tuples: int) -> tuple[Int32s, i
     Args:
       owners: one column per position, all of n_tuples rows.
       n_tuples: m.
-    Returns: (positions, m) int32 codes, NOBODY where missing, and how many codes there are, at most one for each
+    Returns: (positions, m) int32 codes, NO_OWNER where missing, and how many codes there are, at most one for each
       position of each tuple.
     Raises, cost: as `codes_by_relation`.
     """
@@ -401,7 +401,7 @@ def _write_codes(columns: list[OwnerColumn], codes: list[Int32s], first: int) ->
     code, size = _codes(joined)
     start = 0
     for rows, column in zip(present, codes, strict=True):
-        column.fill(NOBODY)
+        column.fill(NO_OWNER)
         column[rows] = code[start : start + len(rows)] + first
         start += len(rows)
     return size

@@ -179,7 +179,7 @@ class DistinctInstance(Private):
         return PreparedProgram(np.minimum(program.weights, tau), program.incidence, caps)
 
     def reduced(self, group: int, index: int) -> Reduced:
-        """The same at threshold ladder.units[index]: nothing of it is settled."""
+        """The same at the threshold with this index, with nothing settled."""
         program = self.program(group, int(self.thresholds.units[index]))
         return Reduced(0, program if len(program.weights) else None)
 
@@ -259,7 +259,7 @@ def distinct_bounds(instance: DistinctInstance) -> StartingBounds:
 def _column_bounds(instance: DistinctInstance, tau: int, picked: Bools) -> Bounds:
     """(G,) bounds at one threshold below the largest contribution, so below MAX_UNITS."""
     graph, incidence = instance.graph, instance.graph.incidence
-    weight = min(tau, ONE)  # nobody can use more of a tuple
+    weight = min(tau, ONE)  # no member can use more of a tuple
     caps = np.where(instance.is_value, ONE, tau)
     heavy = incidence.degrees > caps // weight
     hits = incidence.row_sums(heavy.astype(np.int64))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples, CompactJoinTuples, JoinTuples
 from privacy.kernel import kernel
-from privacy.truncation.codes import NOBODY, KeyFormat, codes_by_relation, owner_codes, provenance_keys, sort_keys
+from privacy.truncation.codes import NO_OWNER, KeyFormat, codes_by_relation, owner_codes, provenance_keys, sort_keys
 from privacy.units import MAX_UNITS, Int32s, Ints
 
 
@@ -120,7 +120,7 @@ def _tidy(codes: Int32s) -> tuple[int, int]:
                 codes[size, t] = code
                 size += 1
         for position in range(size, positions):
-            codes[position, t] = NOBODY
+            codes[position, t] = NO_OWNER
         if size:
             fewest, most = min(fewest, size), max(most, size)
     return min(fewest, most), most

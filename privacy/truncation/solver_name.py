@@ -1,4 +1,4 @@
-"""Which solver is asked first: the fast ones, or cvxpy's. Every point is certified alike, whoever found it."""
+"""Which solver is tried first: the fast ones, or cvxpy's. Every point is certified, whichever solver found it."""
 
 from __future__ import annotations
 

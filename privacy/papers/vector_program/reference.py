@@ -68,7 +68,7 @@ class ReferenceVectorSolver:
         return self._solve(cvxpy.Minimize(cvxpy.sum(shares)), constraints)
 
     def _solve(self, objective: object, constraints: list[object]) -> float:
-        import cvxpy  # a second of import that nobody else pays
+        import cvxpy  # takes a second to import
 
         problem = cvxpy.Problem(objective, constraints)
         try:

@@ -358,7 +358,7 @@ class VectorInstance(Private):
         proofs = 0
         while not search.done and search.upper > limit >= max(search.lower, search.lower_at(target)):
             low, high = search.guide
-            margin = (1 << proofs) * WHOLE / 64  # each proof in vain doubles what the next must promise
+            margin = (1 << proofs) * WHOLE / 64  # each failed proof doubles the margin of the next
             if low > limit + margin or high < limit - margin:
                 proofs += 1
                 search.prove()

@@ -22,7 +22,7 @@ PRICE, PENALTY = range(2)
 
 @kernel
 def spread(indptr: Ints, units: Ints, weights: Floats, step: int, table: Table, worth: Floats) -> None:
-    """Write tuple (p * step) mod m at place p: owners into the table, which is full of nobody, weights beside them.
+    """Write tuple (p * step) mod m at place p: owners into the table, which is filled with "no unit", and weights.
 
     Tuples come sorted by their owners. In that order the tuples of one unit would settle its price before other
     tuples take part. Spread by a golden section of m, any stretch of places is a sample of all.
@@ -127,7 +127,7 @@ class CoordinateSolver:
         worth = np.empty(m)
         spread(incidence.indptr, incidence.units, weights, step, table, worth)
         places = (0,) * table.shape[1]
-        x = worth * min(1.0, caps.sum() / (worth.sum() * len(places)))  # all alike, and nobody far over
+        x = worth * min(1.0, caps.sum() / (worth.sum() * len(places)))  # all alike, and no unit far above its cap
         y, units = np.full(n + 1, 1.0 / len(places)), np.zeros((n + 1, 2))
         y[n] = 0.0
         contribution = np.zeros(n + 1)

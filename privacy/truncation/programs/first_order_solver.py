@@ -15,7 +15,7 @@ from privacy.truncation.programs.program import Point, PreparedProgram
 from privacy.units import Floats
 
 Table = NDArray[np.uint32]
-"""(m, K) owners of each tuple, n (nobody) for missing ones; unsigned, so that no index is tested for its sign."""
+"""(m, K) owners of each tuple, n ("no unit") for missing ones; unsigned, so that no index is tested for its sign."""
 
 Places = tuple[int, ...]
 """K zeros: the compiler knows the length of a tuple and unrolls the loops over the owners."""
@@ -207,7 +207,7 @@ class FirstOrderSolver:
 
 
 class _State:
-    """The iterate between two looks. One more unit than there are stands for nobody: its dual is always 0."""
+    """The iterate between two looks. An additional unit stands for "no unit": its dual is always 0."""
 
     def __init__(self, program: PreparedProgram) -> None:
         incidence = program.incidence

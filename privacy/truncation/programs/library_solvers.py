@@ -105,7 +105,7 @@ class ReferenceSolver:
             (np.ones(len(program.incidence.units)), (program.incidence.units, program.incidence.rows)),
             shape=(len(caps), len(weights)),
         )
-        with np.errstate(all="ignore"):  # the library learns shapes by adding up arrays that nobody has filled
+        with np.errstate(all="ignore"):  # the library learns shapes by adding up uninitialised arrays
             x = cvxpy.Variable(len(weights), nonneg=True)
             contribution = incidence @ x <= caps
             problem = cvxpy.Problem(cvxpy.Maximize(cvxpy.sum(x)), [contribution, x <= weights])

@@ -211,7 +211,7 @@ def _equal(indptr: Ints, units: Ints, row: int, begin: int, end: int) -> bool:
 
 @kernel
 def pack_keys(indptr: Ints, units: Ints, base: int, in_one_key: int, keys: Ints) -> None:
-    """keys[k, t] = the k-th run of so many units of tuple t, digits of this base, highest first; 0 is nobody."""
+    """keys[k, t] = the k-th run of so many units of tuple t, digits of this base, highest first; 0 is "no unit"."""
     width = max(1, len(keys)) * in_one_key
     for t in range(len(indptr) - 1):
         begin, length = indptr[t], indptr[t + 1] - indptr[t]
@@ -397,7 +397,7 @@ class _Work:
 def _order(indptr: Ints, units: Ints, n_units: int) -> NDArray[np.integer]:
     """The permutation that sorts tuples by their units, shorter sets first where one begins the other."""
     count, width = len(indptr) - 1, int(np.diff(indptr).max())
-    in_one_key = max(1, int(_KEY_BITS // np.log2(n_units + 1)))  # nobody is a number too
+    in_one_key = max(1, int(_KEY_BITS // np.log2(n_units + 1)))  # "no unit" is a number too
     keys = np.empty((-(-width // in_one_key), count), np.int64)
     pack_keys(indptr, units, n_units + 1, in_one_key, keys)
     order: NDArray[np.integer] = np.arange(count, dtype=row_type(count))

@@ -14,7 +14,7 @@ import numpy as np
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples, JoinTuples, OwnerColumn, Private
 from privacy.kernel import kernel
-from privacy.truncation.codes import NOBODY, owner_codes
+from privacy.truncation.codes import NO_OWNER, owner_codes
 from privacy.units import MAX_UNITS, Bools, Floats, Int32s, Ints, saturating_sums
 
 MOST = 600.0
@@ -113,7 +113,7 @@ class Explorable(Private):
     """Join tuples by first owner. Private. Made once, drawn from many times.
 
     Attributes:
-      owners: (positions, m) int32 codes of the owners, NOBODY where there is none, sorted by first owner.
+      owners: (positions, m) int32 codes of the owners, NO_OWNER where there is none, sorted by first owner.
       weights: (m,) int64 units, in the same order.
       starts: (a + 1,) int64; the tuples of first owner i are starts[i] to starts[i + 1].
       contributions: (a,) int64 units, the total weight of each, saturating at MAX_UNITS.
@@ -150,7 +150,7 @@ class Explorable(Private):
         rows = np.empty(int(sizes.sum()), np.int64)
         _rows(self.starts, drawn, rows)
         codes = self.owners[:, rows]
-        columns = tuple(OwnerColumn("unit", column, column == NOBODY) for column in codes)
+        columns = tuple(OwnerColumn("unit", column, column == NO_OWNER) for column in codes)
         return JoinTuples(columns, np.zeros(len(rows), np.int64), 1, self.weights[None, rows])
 
 
@@ -169,13 +169,13 @@ def explorable(tuples: JoinTuples, n_units: int = 0) -> Explorable:
     """
     check_single(tuples)
     codes, _ = owner_codes(tuples.owners, len(tuples.group))
-    first = np.full(len(tuples.group), NOBODY, np.int32)
+    first = np.full(len(tuples.group), NO_OWNER, np.int32)
     for column in codes[::-1]:
-        first = np.where(column == NOBODY, first, column)
-    owned = np.flatnonzero((first != NOBODY) & (tuples.group == 0))
+        first = np.where(column == NO_OWNER, first, column)
+    owned = np.flatnonzero((first != NO_OWNER) & (tuples.group == 0))
     rows = owned[np.argsort(first[owned], kind="stable")]
     first = first[rows]
-    starts = np.flatnonzero(np.diff(first, prepend=NOBODY, append=np.iinfo(np.int32).max)).astype(np.int64)
+    starts = np.flatnonzero(np.diff(first, prepend=NO_OWNER, append=np.iinfo(np.int32).max)).astype(np.int64)
     weights = tuples.weights[0, rows]
     rank = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     contributions = saturating_sums(rank, weights, len(starts) - 1)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from privacy.join_tuples import CodedJoinTuples, CompactJoinTuples, JoinTuples, OwnerColumn
 from privacy.thresholds import Thresholds
-from privacy.truncation.codes import NOBODY, KeyFormat, owner_codes, radix_sort, row_type
+from privacy.truncation.codes import NO_OWNER, KeyFormat, owner_codes, radix_sort, row_type
 from privacy.truncation.encode import compact, encode
 from privacy.truncation.truncate import truncate
 from privacy.units import MAX_UNITS, ONE
@@ -234,8 +234,8 @@ def test_missing_keys_are_nobody_and_narrow_and_wide_integers_compare_exactly() 
     wide = [owner("p", [1, 2], np.int32), owner("p", [2, 2**40], np.int64)]
     none = [owner("p", [None, None]), owner("q", [1, 1], np.int64)]
     for columns, rows, codes, n_units in (
-        ([column], 3, [[1, NOBODY, 0]], 2),
-        (none, 2, [[NOBODY, NOBODY], [0, 0]], 1),
+        ([column], 3, [[1, NO_OWNER, 0]], 2),
+        (none, 2, [[NO_OWNER, NO_OWNER], [0, 0]], 1),
         (wide, 2, [[0, 1], [1, 2]], 3),
     ):
         found, units = owner_codes(columns, rows)
