@@ -118,7 +118,8 @@ class TablePolicy:
       public: it says nothing about a person.
       columns: per column.
       rows_per_unit: per privacy-unit relation, the most rows of the table that one of its units owns, of those that
-        answers count. A promise: where it is false, samples are charged too little (planner/README.md, Declared bounds).
+        answers count. A promise: where it is false, samples are charged too little
+        (planner/README.md, Declared bounds).
       rows_are_units: is a row whose owning foreign keys are all NULL a privacy unit of its own? Otherwise it
         belongs to nobody, and no answer counts it.
       rows: the most rows of the table, a number that is public; None says nothing.
