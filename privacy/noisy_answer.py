@@ -20,6 +20,9 @@ Covers = Literal["released_sample", "truncated_sample", "truncated_full", "smoot
 NoiseKind = Literal["laplace", "gaussian"]
 """The distribution of a release's noise, on a grid of whole steps."""
 
+CONFIDENCE = 0.95
+"""Of every interval, unless a mechanism is asked for another."""
+
 CLIPPED_SHARE = 1 / 4
 """A value that may lack more of itself is marked. `make benchmark NAME=trust` shows the trade-off."""
 

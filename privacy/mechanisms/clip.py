@@ -26,7 +26,7 @@ from privacy.mechanisms.release import answer_with_interval, check_levels, half_
 from privacy.mechanisms.scores import ExceedanceScores
 from privacy.mechanisms.selection import SelectionSettings
 from privacy.mechanisms.unit_vectors import RoundedNoise, UnitVectors, step_of
-from privacy.noisy_answer import Exceeding, NoisyAnswer
+from privacy.noisy_answer import CONFIDENCE, Exceeding, NoisyAnswer
 from privacy.thresholds import Thresholds
 from privacy.truncation.histograms import VectorsOfSum
 from privacy.units import Floats, Ints
@@ -59,7 +59,7 @@ class Clip(OneChoice):
     budget: Budget
     thresholds: Thresholds = field(default_factory=Thresholds)
     selection: SelectionSettings = NESTED_SELECTION
-    confidence: float = 0.95
+    confidence: float = CONFIDENCE
     charge: float = 1.0
     less: int | None = None
 
@@ -195,7 +195,7 @@ class CountedClip(Pure):
     thresholds: Thresholds
     at_most: Fraction | None = None
     less: int | None = None
-    confidence: float = 0.95
+    confidence: float = CONFIDENCE
 
     def __post_init__(self) -> None:
         if len(self.thresholds) != 1:

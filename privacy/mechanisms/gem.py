@@ -29,7 +29,7 @@ from privacy.mechanisms.release import (
 )
 from privacy.mechanisms.scores import ExceedanceScores, Scores
 from privacy.mechanisms.selection import SelectionSettings
-from privacy.noisy_answer import NoisyAnswer
+from privacy.noisy_answer import CONFIDENCE, NoisyAnswer
 from privacy.sampling.design import SampleDesign, choice_budget, release_budget
 from privacy.sampling.loss import Loss
 from privacy.thresholds import Thresholds
@@ -89,7 +89,7 @@ class Gem(OfBudget):
     thresholds: Thresholds = field(default_factory=Thresholds)
     selection: SelectionSettings = SELECTION
     c: float = COST
-    confidence: float = 0.95
+    confidence: float = CONFIDENCE
     sample: SampleDesign | None = None
     monotone: bool = False
     nested: bool = False

@@ -31,7 +31,7 @@ from privacy.mechanisms.rank import (
 from privacy.mechanisms.rank_rows import TAU, OwnRows, SharedRanks, SharedRows, Sharing
 from privacy.mechanisms.scores import ExceedanceScores, Scores
 from privacy.mechanisms.selection import SelectionSettings, noisy_choice
-from privacy.noisy_answer import NoisyAnswer
+from privacy.noisy_answer import CONFIDENCE, NoisyAnswer
 from privacy.thresholds import Thresholds
 from privacy.truncation.truncate import truncate
 from privacy.units import ONE, Ints
@@ -93,7 +93,7 @@ class RankBatch(Pure):
     n_codes: int
     thresholds: Thresholds = field(default_factory=lambda: Thresholds(low=0))
     one_group: bool = True
-    confidence: float = 0.95
+    confidence: float = CONFIDENCE
     sharing: Sharing | None = None
 
     def __post_init__(self) -> None:

@@ -31,7 +31,7 @@ from privacy.mechanisms.release import (
 )
 from privacy.mechanisms.scores import ExceedanceScores, Scores
 from privacy.mechanisms.selection import MOST_NOISE, SelectionSettings, settled_values
-from privacy.noisy_answer import NoisyAnswer
+from privacy.noisy_answer import CONFIDENCE, NoisyAnswer
 from privacy.thresholds import Thresholds
 from privacy.truncation.truncated_answer import CountedAnswer, TruncatedAnswer
 from privacy.units import Floats, Ints, saturating_sums
@@ -144,7 +144,7 @@ class SharedThreshold(OneChoice):
     gap: float = 0.0
     thresholds: Thresholds = field(default_factory=Thresholds)
     selection: SelectionSettings = SHARED_SELECTION
-    confidence: float = 0.95
+    confidence: float = CONFIDENCE
     nested: bool = False
     name: str = "gem"
 

@@ -22,7 +22,7 @@ from privacy.join_tuples import CodedJoinTuples, DistinctTuples
 from privacy.mechanisms.measurement import Pure
 from privacy.mechanisms.noise import laplace_quantile
 from privacy.mechanisms.noise_sums import NoiseSum
-from privacy.noisy_answer import NoisyAnswer
+from privacy.noisy_answer import CONFIDENCE, NoisyAnswer
 from privacy.papers.grouping_smoothing import (
     BITS,
     FPA,
@@ -187,7 +187,7 @@ class KeyCounts(Pure):
     epsilon: float
     groups_per_unit: int | None = None
     rule: int | None = None
-    confidence: float = 0.95
+    confidence: float = CONFIDENCE
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)

@@ -19,7 +19,7 @@ from privacy.exact import check_gap, check_groups, exact_epsilon, group_epsilon
 from privacy.mechanisms.measurement import Pure
 from privacy.mechanisms.noise import ThresholdNoise, levels
 from privacy.mechanisms.release import check_answer, check_levels, release_noise, released
-from privacy.noisy_answer import NoisyAnswer
+from privacy.noisy_answer import CONFIDENCE, NoisyAnswer
 from privacy.thresholds import Thresholds
 from privacy.truncation.truncated_answer import TruncatedAnswer
 from privacy.units import Ints
@@ -162,7 +162,7 @@ class R2T(Race):
     global_sensitivity: float
     groups_per_unit: int | None = None
     gap: float = 0.0
-    confidence: float = 0.95
+    confidence: float = CONFIDENCE
     name = "r2t"
 
     def __post_init__(self) -> None:

@@ -21,7 +21,7 @@ from privacy.entropy import Entropy, check_scale, checked
 from privacy.errors import InvalidParameter
 from privacy.exact import exact_epsilon
 from privacy.join_tuples import CodedJoinTuples, CompactJoinTuples, JoinTuples, OwnerColumn, Private
-from privacy.noisy_answer import NoisyAnswer
+from privacy.noisy_answer import CONFIDENCE, NoisyAnswer
 from privacy.papers.vector_program.certificate import SHARE_BITS, WHOLE
 from privacy.papers.vector_program.search import DEFAULT_GAP, VectorInstance
 from privacy.thresholds import Thresholds
@@ -253,7 +253,7 @@ class VectorMechanism:
     delta: float
     n_groups: int
     thresholds: Thresholds = field(default_factory=Thresholds)
-    confidence: float = 0.95
+    confidence: float = CONFIDENCE
     private_scale: ClassVar = False
 
     def __post_init__(self) -> None:

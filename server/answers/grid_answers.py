@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from privacy.marginals import Reconstruction
 from privacy.mechanisms.noise_sums import step_at_most
-from privacy.noisy_answer import NoisyAnswer
+from privacy.noisy_answer import CONFIDENCE, NoisyAnswer
 from server.answers.counted_grid import CountedGrid, Member
 from server.answers.released import Released
 from server.answers.work import Cached, Estimated
@@ -102,7 +102,7 @@ def keys_of(question: Question) -> tuple[str, ...]:
     return tuple(key.key.sql() for key in question.plan.group_keys)
 
 
-def half_width(counted: CountedGrid, scales: Mapping[int, float], mask: int, confidence: float = 0.95) -> float:
+def half_width(counted: CountedGrid, scales: Mapping[int, float], mask: int, confidence: float = CONFIDENCE) -> float:
     """Return half an interval of a marginal's cells, in normalised weight.
 
     Args:

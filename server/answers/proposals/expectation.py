@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from planner.plan import Plan
 from planner.planning.measurements import AnyRelease
 from planner.released_expression import Apply, Display, Given, KeyValue, ReleasedExpression, within_no_range
-from privacy.noisy_answer import NoisyAnswer
+from privacy.noisy_answer import CONFIDENCE, NoisyAnswer
 from privacy.registry import MECHANISMS
 from server.answers.encoding import decoded
 from server.answers.released import Released
@@ -185,7 +185,7 @@ def _around_zero(measured: AnyRelease, n_groups: int, known: bool) -> NoisyAnswe
         noise_scale=worst,  # no interval depends on it
         low=-worst,
         high=worst,
-        confidence=0.95,
+        confidence=CONFIDENCE,
         covers="truncated_full",
         mechanism=measured.name,
         epsilon=measured.epsilon,
