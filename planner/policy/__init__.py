@@ -1,5 +1,4 @@
-"""The custodian's contract: read, validated against a catalog, linted, compared with another.
+"""The policy: read from TOML, validated against a catalog, drafted, and compared with an older one.
 
-In: TOML, and a catalog to hold it against.
-Out: a `Policy`: units, owners, ranges and domains, budgets; or everything that is wrong with it.
+In: TOML text and a schema. Out: a `Policy`, problems and advice as sentences, a draft. It reads no private row.
 """

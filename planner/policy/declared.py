@@ -1,13 +1,13 @@
 """What a policy declares of columns beyond the catalog: the values of group keys, and unique keys.
 
-Provenance stands on keys (docs/mathematics.md, section 1.4): a reference to a key that two rows hold would find two
-parents, and of a tuple with the one the other's owner would not be known. Where the database enforces a key, no row
-can do so. A partitioned table whose primary key must hold the column that it is partitioned by has no such constraint
-for `id` alone, and some engines have none at all. There a declared key counts like an enforced one, and no question
-is answered before all rows of this version of the data have been counted (`server/policy/verified_keys.py`).
+Provenance rests on keys (docs/mathematics.md, section 1.4). If two rows held one key, a reference to it would find
+two parents, and one of the owners would be unknown. A constraint of the database rules that out. A partitioned table
+whose primary key includes the partition column has no such constraint for `id` alone, and some engines have none at
+all. A declared key then counts like an enforced one. No question is answered before all rows of this version of the
+data have been counted (`server/policy/verified_keys.py`).
 
-Files have neither keys nor columns without NULL. There a declared key has no NULL either, which is counted with it,
-so that it can name a privacy unit.
+Files have neither keys nor NOT NULL. There the count also checks that a declared key has no NULL, so that it can name
+a privacy unit.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from planner.sql.trees import copied
 
 
 def declared_domain(declared: ColumnPolicy, kind: SqlType) -> tuple[DomainValue, ...] | None:
-    """The values in order; None where nothing is declared, or more than MAX_GROUPS values would be.
+    """The values in order; None if nothing is declared, or more than MAX_GROUPS values follow.
 
-    A boolean and an enum need no word of the policy. Whole numbers step from the range's low end, by 1 unless
-    declared otherwise; dates need a step, since a range of dates alone says only how far they reach.
+    Booleans and enums need no declaration. Whole numbers step from the low end of the range, by 1 unless declared.
+    Dates need a step, since a range of dates only gives their limits.
     """
     if declared.domain is not None:
         return declared.domain
@@ -57,7 +57,7 @@ def declared_domain(declared: ColumnPolicy, kind: SqlType) -> tuple[DomainValue,
 
 
 def whole_steps(origin: float, low: float, high: float, step: int) -> tuple[int, int]:
-    """The whole numbers from low to high on a grid from `origin`, at most low: the first, and how many they are.
+    """The first whole number from low to high on a grid from `origin` (at most low), and their number.
 
     >>> whole_steps(0, 3, 20, 5)
     (5, 4)
@@ -67,17 +67,17 @@ def whole_steps(origin: float, low: float, high: float, step: int) -> tuple[int,
 
 
 def whole_numbers(first: int, count: int, step: int) -> tuple[int, ...]:
-    """So many whole numbers, in steps from the first."""
+    """`count` whole numbers in steps from the first."""
     return tuple(range(first, first + count * step, step))
 
 
 def listed(values: tuple[DomainValue, ...], other: DomainValue | None) -> tuple[DomainValue, ...]:
-    """The domain with its group for all other values, last unless it is one of them."""
+    """The domain with its group for all other values, last unless it is in the domain."""
     return values if other is None or other in values else (*values, other)
 
 
 def with_other(key: exp.Expr, values: tuple[DomainValue, ...], other: DomainValue | None) -> exp.Expr:
-    """SQL of the key, in which NULL and what is not in the domain become the other group.
+    """SQL of the key, in which NULL and values outside the domain become the other group.
 
     >>> with_other(exp.column("x"), ("a", "b"), "rest").sql("postgres")
     "CASE WHEN x IN ('a', 'b') THEN x ELSE 'rest' END"
@@ -89,9 +89,9 @@ def with_other(key: exp.Expr, values: tuple[DomainValue, ...], other: DomainValu
 
 
 def with_declared_keys(schema: Schema, policy: Policy) -> Schema:
-    """The schema as the planner may believe it: with the keys that the policy declares; its fingerprint stays.
+    """The schema with the keys that the policy declares; its fingerprint stays.
 
-    A key that the database enforces is none of them, nor is one with more columns than an enforced key.
+    A declared key that contains an enforced key is left out.
     """
     tables = {name: _with_keys(table, policy) for name, table in schema.tables.items()}
     if not any(table.declared_keys for table in tables.values()):
@@ -104,7 +104,7 @@ def with_declared_keys(schema: Schema, policy: Policy) -> Schema:
 
 
 def without_null(schema: Schema) -> bool:
-    """Does a declared key hold no NULL, either? So where the database is files."""
+    """Does a declared key promise NOT NULL, too? So if the database is files."""
     return bool(schema.version)
 
 
@@ -125,7 +125,7 @@ def _enforced(table: Table, key: tuple[str, ...]) -> bool:
 
 
 def believed_keys(schema: Schema) -> tuple[str, ...]:
-    """Each declared key of a schema (`with_declared_keys`), `visit (id)`, as checks record it, in order."""
+    """Each declared key of a schema (`with_declared_keys`), as `visit (id)`, in order."""
     return tuple(sorted(key_name(table.name, key) for table, key in declared_keys(schema)))
 
 
@@ -137,5 +137,5 @@ def declared_keys(schema: Schema) -> Iterator[tuple[Table, tuple[str, ...]]]:
 
 
 def key_name(table: str, key: tuple[str, ...]) -> str:
-    """What a check of the key is recorded by."""
+    """The name under which a check of the key is recorded."""
     return f"{table} ({', '.join(key)})"

@@ -1,4 +1,4 @@
-"""A first policy from structure alone: everything private, every decision left to the custodian in words."""
+"""A first policy from structure alone: everything is private, and comments ask for every decision."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ MIGRATION_TABLES = frozenset(
         "schema_migrations", "schema_version", "sequelizemeta",
     )
 )  # fmt: skip
-"""What migration tools call the tables in which they note what they did; in lower case."""
+"""Names of the tables in which migration tools record their work, in lower case."""
 
 LOOKED = "looked at the data: decide whether that may be public"
 """Stands beside every proposal that comes from statistics of the rows."""
 
-_LEFT_OUT = "# Seen in the database and left out:"
+_LEFT_OUT = "# In the database and left out:"
 
-_TOOLS = "a migration tool keeps its own books in it"
+_TOOLS = "a migration tool records its work in it"
 
-_NO_KEY = "no key and no foreign key, so that nobody could own its rows; name it if it is public"
+_NO_KEY = "no key and no foreign key, so its rows can have no owner; add a section if it is public"
 
 _UNPROVEN = (
-    "# The database does not enforce this one over every row: `noisegate policy check` counts those without a parent."
+    "# The database does not enforce this key over every row: `noisegate policy check` counts rows without a parent."
 )
 
 _FEW_ROWS = 10_000
@@ -56,14 +56,14 @@ epsilon = 0.5        # default charge of a query
 max_epsilon = 2.0    # the most that one query may ask for
 delta = 1e-8         # the most delta of one query: less noise where people are in several groups
 # minimum_frequency = 10    # withhold groups whose noisy number of privacy units is smaller; costs a share
-# Whether a question fails, and how long it takes, no epsilon covers; the defaults are safe:
+# Failures and durations, which no epsilon covers; the defaults are safe:
 # min_epsilon = {DEFAULT_MIN_EPSILON:g}         # the least that one query may ask for; some joins cost more
 # unbounded_joins = true      # private tables may meet by other conditions than keys, which costs more
 # answer_quantum = {ANSWER_QUANTUM_S:.1f}        # seconds: joins that may explode leave at 8 times it
-# hold_all_answers = true     # so do those of all other private questions
-# max_join_tuples = 1000000   # refuse what may have more join tuples by fan-outs and the `rows` of tables
+# hold_all_answers = true     # all other answers from private tables wait, too
+# max_join_tuples = 1000000   # refuse joins that may have more tuples by fan-outs and the `rows` of tables
 
-# Defaults: for all analysts together, and for each that is added; each answer takes from both.
+# Default budgets, for all analysts together and for each new analyst; each answer takes from both.
 [budgets.dataset]
 epsilon = 50
 delta = 1e-5
@@ -73,20 +73,20 @@ delta = 1e-6
 """
 
 _FOREIGN_KEYS = """\
-# Foreign keys: whose row is referenced owns the row that references it. Where that is not so (a doctor
-# signs a visit, and does not own it), declare the key with owning = false. A self-reference must be
-# settled so, or by `depth = 1` for chains of one step (deeper rows are left out of every answer).
-# A fan-out is left open: nothing is assumed, and answers that read all rows lose nothing. A number,
-# the most rows that can ever share one value, buys cheaper samples. It is a promise about rows to come:
-# where it is false, samples protect less than they are charged for; EXPLAIN says how much less at most."""
+# Foreign keys: the owner of the referenced row also owns the referencing row. If that is wrong (a doctor
+# signs a visit, but does not own it), declare the key with owning = false. A self-reference needs that,
+# or `depth = 1` for chains of one step; deeper rows are left out of every answer.
+# A fan-out, the most rows that can ever share one value, makes samples cheaper. Without one nothing is
+# assumed, and answers that read all rows lose nothing. If a declared fan-out is false, samples protect
+# less than they are charged for; EXPLAIN shows how much less at most."""
 
 
 @dataclass(frozen=True)
 class Estimates:
-    """What the database's statistics say of the rows: about the data, so they are for the custodian's side alone.
+    """What the database's statistics say of the rows. They are about the data, so only the administrator sees them.
 
     Attributes:
-      rows: about how many rows a table has, by its name; what is missing is not known.
+      rows: the approximate number of rows by table; a missing table is unknown.
       columns: per table and column, a setting as a policy has it, for example `range = [0, 200]`.
       today: the last day that a date is likely to have.
     """
@@ -103,17 +103,17 @@ def draft(
     units: Mapping[str, tuple[str, ...]] | None = None,
     left_out: Iterable[tuple[str, str]] = (),
 ) -> str:
-    """Write a policy that parses, protects every table, and asks what only the custodian knows.
+    """Write a policy that parses, protects every table, and asks what only the administrator knows.
 
     Args:
       schema: the catalog; no value of any row enters.
       name: of the dataset.
-      estimates: what the custodian lets be looked at; which tables look like lookup tables, and proposals of ranges
-        and domains, each of them in a comment.
-      units: the relations that hold people, with their keys; None: every relation that could be one is named.
-      left_out: what else the database holds, with the reason why no answer can be about it; named in comments.
-    Returns: TOML. It passes `planner.policy.validate.validate` only once its questions are answered; with `units` it
-      passes at once where nothing else has to be settled, and what belongs to nobody is left out of it.
+      estimates: statistics that the administrator allows: which tables look like lookup tables, and proposals of
+        ranges and domains, each in a comment.
+      units: the relations that hold people, with their keys; None: every possible relation is named.
+      left_out: other contents of the database, each with the reason why no answer can be about it; named in comments.
+    Returns: TOML. It passes `planner.policy.validate.validate` once its questions are answered. With `units` it
+      passes at once if nothing else has to be decided.
     """
     tables = sorted(with_likely_keys(schema).tables.values(), key=lambda table: table.name)
     tools = [(table.name, _TOOLS) for table in tables if _is_tools(table)]
@@ -141,15 +141,15 @@ def draft(
 
 
 def _views(schema: Schema, omitted: Container[str]) -> list[str]:
-    """Views need no section; what has rows of its own must say that nobody is behind them."""
+    """Views need no section; those with rows of their own must be declared public."""
     views = [(name, view.kind) for name, view in sorted(schema.views.items()) if name not in omitted]
     plain = [toml_key(name) for name, kind in views if kind == "view"]
     lines = [] if not plain else [
         "",
         f"# Views need no section: {', '.join(plain)}.",
-        "# Those that only select, filter and join are asked as their tables are; those that group, for their rows.",
-        "# `policy check` says which of them cannot, and why. Of those, and only where no row says anything about a",
-        "# person: [tables.NAME] with public = true",
+        "# Views that only select, filter and join are queried through their tables; those that group, by rows.",
+        "# `policy check` lists those that cannot be queried, and why. If no row of such a view says anything",
+        "# about a person, add [tables.NAME] with public = true.",
     ]  # fmt: skip
     for name, kind in views:
         if kind != "view":
@@ -159,12 +159,12 @@ def _views(schema: Schema, omitted: Container[str]) -> list[str]:
 
 
 def extent(text: str) -> tuple[int, int]:
-    """How many tables a draft has, and how many tables, views and schemas it says are left out."""
+    """How many tables a draft has, and how many tables, views and schemas it leaves out."""
     return len(tomllib.loads(text).get("tables", {})), text.partition(_LEFT_OUT)[2].count("\n#   ")
 
 
 def _omissions(left_out: Sequence[tuple[str, str]]) -> list[str]:
-    """What is seen and not drafted, and why."""
+    """Name what is left out, and why."""
     if not left_out:
         return []
     return [
@@ -175,7 +175,7 @@ def _omissions(left_out: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _search_path(schema: Schema) -> list[str]:
-    """Where there are tables of other schemas; `public` comes first: it is what the names below without one mean."""
+    """The search path if tables are in other schemas; `public` comes first, for the names below without a schema."""
     found = {name_parts(name)[0] for name in schema.tables}
     if found <= {PUBLIC}:
         return []
@@ -189,25 +189,25 @@ def _search_path(schema: Schema) -> list[str]:
 def _units(chosen: Mapping[str, tuple[str, ...]], lookups: Mapping[str, str], decided: bool) -> list[str]:
     """The relations of people: too many units cost accuracy, a missing one costs a person's protection."""
     lines = ["[privacy_units]"] if decided else [
-        "# DECIDE who is protected: keep the relations that hold one row per person, remove the others",
-        "# (a table of wards or codes is no person; remove it here before you declare it public below).",
+        "# DECIDE who is protected: keep the relations with one row per person, and remove the others",
+        "# (a table of wards or codes has no people; remove it here before you declare it public below).",
         "[privacy_units]",
     ]  # fmt: skip
     lines += [
         f"{toml_key(name)} = {_text(key[0]) if len(key) == 1 else json.dumps([*key])}" for name, key in chosen.items()
     ]
     named = ", ".join(_said(name) for name in lookups if name not in chosen)
-    return [*lines, f"# No people, as it looks: {named}; see below"] if named else lines
+    return [*lines, f"# Probably not people: {named}; see below"] if named else lines
 
 
 def _candidates(tables: Sequence[Table], lookups: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """Every relation that could be one of people."""
+    """Every relation that could hold people."""
     keys = {table.name: row_key(table) for table in tables if table.name not in lookups}
     return {name: key for name, key in keys.items() if key is not None and len(key) == 1}
 
 
 def _parents(tables: Sequence[Table], suggested: Sequence[DeclaredForeignKey]) -> dict[str, set[str]]:
-    """The tables that each references, by a key of the catalog or a suggested one."""
+    """The tables that each table references, by a key of the catalog or a suggested one."""
     references = {table.name: {key.references for key in table.foreign_keys} for table in tables}
     for key in suggested:
         references[key.table].add(key.references)
@@ -217,9 +217,11 @@ def _parents(tables: Sequence[Table], suggested: Sequence[DeclaredForeignKey]) -
 def _lookups(
     tables: Sequence[Table], suggested: Sequence[DeclaredForeignKey], rows: Mapping[str, float]
 ) -> dict[str, str]:
-    """Tables that look like lists of codes, and why: others reference them, they reference none but such, and they
-    are known to be small, and hold no dates and no uuids, as people's do. A table of people can still look the same,
-    so nothing is declared public by it."""
+    """Tables that look like lists of codes, and why.
+
+    Other tables reference them, they reference only such tables, they are small, and they hold no dates and no uuids.
+    A table of people can look the same, so nothing is declared public by it.
+    """
     references = _parents(tables, suggested)
     found: dict[str, str] = {}
     while True:
@@ -241,7 +243,7 @@ def _lookups(
 def _reached(
     tables: Sequence[Table], suggested: Sequence[DeclaredForeignKey], units: Mapping[str, tuple[str, ...]]
 ) -> set[str]:
-    """The tables whose rows belong to a unit: along every foreign key."""
+    """The tables whose rows belong to a unit along some foreign key."""
     references = _parents(tables, suggested)
     owned = set(units)
     while more := {name for name, parents in references.items() if parents & owned} - owned:
@@ -250,10 +252,10 @@ def _reached(
 
 
 def with_likely_keys(schema: Schema) -> Schema:
-    """The schema where files have no constraints: with the keys that names suggest, `visit.id` or `visit.visit_id`.
+    """The schema of files with the keys that names suggest, `visit.id` or `visit.visit_id`.
 
-    They are declared keys, so that nothing is answered before the rows have been counted: a wrong guess is found. A
-    column of a key without NULL is taken for one: rows whose key is NULL are nobody's.
+    They are declared keys, so no question is answered before the rows have been counted, which finds a wrong guess.
+    Key columns are taken to have no NULL: rows with a NULL key have no owner.
     """
     if not schema.version:
         return schema
@@ -273,7 +275,7 @@ def _with_likely_key(table: Table) -> Table:
 
 
 def likely_people(schema: Schema) -> dict[str, tuple[str, ...]]:
-    """Relations that could hold people, with their keys: those first through which the most tables would be owned."""
+    """Relations that could hold people, with their keys; first those through which the most tables would be owned."""
     tables = [table for table in with_likely_keys(schema).tables.values() if not _is_tools(table)]
     suggested = suggested_keys(Schema({table.name: table for table in tables}, version=schema.version))
     keys = {table.name: key for table in tables if (key := row_key(table)) is not None}
@@ -287,11 +289,11 @@ def _is_tools(table: Table) -> bool:
 
 
 def suggested_keys(schema: Schema) -> tuple[DeclaredForeignKey, ...]:
-    """Foreign keys that the catalog lacks and that names and types suggest: `lab_result.patient_id` to `patient.id`.
+    """Foreign keys that names and types suggest: `lab_result.patient_id` to `patient.id`.
 
-    A column suggests one where its name is that of exactly one other table, singular or plural, and of the one
-    column of its key, and both have one type; of files, whole numbers may differ in width. Nothing says that it is
-    true: `policy check` counts the rows without a parent.
+    A column suggests one if its name is that of exactly one other table, singular or plural, and of its one key
+    column, and both have one type. In files, whole numbers may differ in width. `policy check` counts the rows
+    without a parent.
     """
     found = []
     for table in schema.tables.values():
@@ -311,7 +313,7 @@ def suggested_keys(schema: Schema) -> tuple[DeclaredForeignKey, ...]:
 
 
 def _refers(column: Column, other: Table, key: str, *, of_any_width: bool) -> bool:
-    """Is it called as the other table and its key are, and of the key's type, or a whole number of another width?"""
+    """Does the column's name match the other table and its key, with a matching type?"""
     above = other.column(key)
     if above is None or canonical_cast(sql_type(column.type)) is None:
         return False
@@ -322,7 +324,7 @@ def _refers(column: Column, other: Table, key: str, *, of_any_width: bool) -> bo
 
 
 def _called(table: Table) -> tuple[str, str]:
-    """The table's name, and the same in singular."""
+    """The table's name, and its singular."""
     plain = table.relation.lower()
     return plain, plain.removesuffix("s")
 
@@ -339,7 +341,7 @@ def _references(tables: Sequence[Table], suggested: Sequence[DeclaredForeignKey]
                 *([*block, "owning = false"] if settled else [f"# {line}" for line in block]),
             ]
             if not any(set(unique) <= set(key.columns) for unique in table.unique_keys):
-                lines.append("# fanout = 100    # the most rows that share one such value, if you can promise it")
+                lines.append("# fanout = 100    # the most rows that can ever share one such value")
     for found in suggested:
         lines.append("")
         lines.append(
@@ -365,7 +367,7 @@ def _block(table: str, columns: Sequence[str], references: str, key: Sequence[st
 
 
 def _table(table: Table, asked: bool, lookup: str | None, estimates: Estimates) -> list[str]:
-    """A section, or a comment that becomes one: a table without a section cannot be asked about."""
+    """A section, or a comment that becomes one. A table without a section cannot be queried."""
     header = f"[tables.{toml_key(table.name)}]"
     if lookup is not None and not asked:
         return [
@@ -376,24 +378,24 @@ def _table(table: Table, asked: bool, lookup: str | None, estimates: Estimates) 
         ]
     if not asked:
         return [
-            f"# DECIDE: no foreign key leads from {_said(table.name)} to a person. It cannot be asked about, unless",
-            "# you declare a key that does, or `public = true` because no row of it says anything about a person:",
+            f"# DECIDE: no foreign key leads from {_said(table.name)} to a person. To query it, declare a key that",
+            "# does, or set `public = true` if no row of it says anything about a person:",
             f"# {header}",
         ]
     lines = [header, "# public = true    # only if no row of it says anything about a person"]
-    lines.append("# rows = 100000    # the most rows it can have, if the number is public: a promise, bounds joins")
+    lines.append("# rows = 100000    # the most rows it can have, if the number is public: bounds joins")
     if table.foreign_keys:
-        lines.append("# rows_are_units = true    # if a row that references nobody is a person's of its own")
+        lines.append("# rows_are_units = true    # if a row without an owner is a privacy unit of its own")
         lines.append(
-            "# rows_per_unit = { unit = 100 }    # per privacy unit, the most rows that one of it can own: a promise"
+            "# rows_per_unit = { unit = 100 }    # per privacy-unit relation, the most rows that one unit can own"
         )
     lines += [
-        f"keys = [{json.dumps(key[0])}]    # names suggest it; nothing is answered before all rows are counted"
+        f"keys = [{json.dumps(key[0])}]    # names suggest it; no question is answered before all rows are counted"
         for key in table.declared_keys
     ]
     if table.primary_key is not None and len(table.primary_key) > 1 and table.column("id") is not None:
         lines.append(
-            '# keys = ["id"]    # if it identifies a row though no constraint says so: counted for each load'
+            '# keys = ["id"]    # if it identifies a row without a constraint: counted for each data version'
         )
     return [*lines, *_columns(table, estimates)]
 
@@ -405,7 +407,7 @@ def _columns(table: Table, estimates: Estimates) -> list[str]:
     enums = [toml_key(column.name) for column in table.columns if sql_type(column.type).labels]
     lines = []
     if enums:
-        lines.append(f"# {', '.join(enums)}: enums, to GROUP BY as they are; whoever may ask sees their labels")
+        lines.append(f"# {', '.join(enums)}: enums, which can be grouped by; every analyst sees their labels")
     settings = []
     for column in table.columns:
         kind, looked = sql_type(column.type), estimates.columns.get((table.name, column.name))
@@ -421,7 +423,7 @@ def _columns(table: Table, estimates: Estimates) -> list[str]:
         lines.append(f"# [tables.{toml_key(table.name)}.columns]    # DECIDE the ranges, from what the values mean")
         lines += settings
         lines.append('# a column to GROUP BY lists its values: status = { domain = ["open", "closed"] }')
-        lines.append("# or lets those be found that many share: diagnosis = { discover = true }; needs a delta")
+        lines.append("# or finds values that many people share: diagnosis = { discover = true }; needs a delta")
     return lines
 
 
@@ -431,7 +433,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _said(name: str) -> str:
-    """A name within a comment, which a line break in it would end: what follows it would be settings."""
+    """A name within a comment. A line break in it would end the comment."""
     return name if name.isprintable() else json.dumps(name)
 
 

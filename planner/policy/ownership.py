@@ -13,10 +13,10 @@ from planner.sql.sql_types import canonical_cast, sql_type
 class Ownership:
     """The ownership graph of a schema under a policy.
 
-    A foreign key owns unless the policy says `owning = false`; it matters when its parent is owned: a
-    privacy-unit relation, a table whose rows are units, or one with an owning key to an owned one. Keys that the
-    policy declares count, whether the schema has them by now or not.
-    Cost: linear in the foreign keys per step of the longest path.
+    A foreign key owns unless the policy says `owning = false`. It matters if its parent is owned: a privacy-unit
+    relation, a table whose rows are units, or a table with an owning key to an owned one. Keys that the policy
+    declares count, even if the schema does not have them. Cost: linear in the foreign keys per step of the longest
+    path.
     """
 
     def __init__(self, schema: Schema, policy: Policy) -> None:
@@ -37,15 +37,15 @@ class Ownership:
         }
 
     def unit_key(self, table: str) -> tuple[str, ...] | None:
-        """The key columns of a privacy-unit relation, None for another table."""
+        """The key columns of a privacy-unit relation; None for another table."""
         return self._units.get(table)
 
     def orphan_key(self, table: str) -> tuple[str, ...] | None:
-        """The key columns of a table whose rows are their own units where they reference no owner."""
+        """The key columns of a table whose rows are units themselves if they reference no owner."""
         return self._orphans.get(table)
 
     def depth(self, table: str, key: ForeignKey) -> int | None:
-        """How often ownership follows this foreign key on one path; None: as long as it leads."""
+        """How often ownership follows this foreign key on one path; None: without limit."""
         return self._depths.get((table, *key.pairs))
 
     def is_owned(self, table: str) -> bool:
@@ -53,10 +53,10 @@ class Ownership:
         return table in self._owned
 
     def may_show_owned(self, name: str) -> bool:
-        """Is it a view that may be computed, whenever it is asked, from rows that people own?
+        """Is it a view that may be computed at query time from owned rows?
 
-        Whatever the policy says of such a view, one person's rows may change any of its own. What a materialized view
-        or a foreign table shows stays as it is when a person leaves. Of what the proxy cannot see nothing is known.
+        Such a view may change with one person's rows, whatever the policy says of it. A materialized view or a
+        foreign table stays the same when a person leaves. Relations that the proxy cannot see count as owned.
         """
         if name not in self._views:
             return False
@@ -85,7 +85,7 @@ class Ownership:
         return self._references.get(table, ())
 
     def paths(self) -> tuple[str, ...]:
-        """What makes rows people's own, a sentence each, for custodians to compare: units and owning foreign keys."""
+        """Units and owning foreign keys, a sentence each, for administrators to compare."""
         units = [f"{name}: its rows are people" for name in self._units if name in self._references]
         units += [f"{name}: its rows are their own where they reference nobody" for name in self._orphans]
         keys = [
@@ -96,7 +96,7 @@ class Ownership:
         return tuple(sorted(units + keys))
 
     def cycles(self) -> tuple[str, ...]:
-        """The tables whose rows would own one another in a circle without end; the policy must settle each."""
+        """The tables whose rows would own one another in an endless circle; the policy must settle each."""
         return tuple(sorted(name for name in self._owned if name in self._reachable(name)))
 
     def _closure(self) -> frozenset[str]:
@@ -120,12 +120,12 @@ class Ownership:
 
 
 def ownership(schema: Schema, policy: Policy) -> Ownership:
-    """The graph of a schema under a policy, kept for the few that are in use."""
+    """The graph of a schema under a policy, cached for the few in use."""
     return _cached(_Case(schema, policy))
 
 
 class _Case:
-    """A schema under a policy, equal to another that says the same."""
+    """A schema under a policy, equal to any other with the same content."""
 
     def __init__(self, schema: Schema, policy: Policy) -> None:
         self.schema, self.policy = schema, policy
@@ -154,7 +154,7 @@ def _references(table: str, schema: Schema, policy: Policy) -> tuple[ForeignKey,
 
 
 def _owning(table: str, keys: tuple[ForeignKey, ...], policy: Policy) -> tuple[ForeignKey, ...]:
-    """Those of `keys` that the policy does not declare non-owning."""
+    """The keys that the policy does not declare non-owning."""
     settled = {
         declared.foreign_key.pairs
         for declared in policy.foreign_keys
@@ -172,7 +172,7 @@ def _depths(policy: Policy) -> dict[tuple[object, ...], int]:
 
 
 def row_key(table: Table) -> tuple[str, ...] | None:
-    """A unique key without NULL that can name a row as a privacy unit: the shortest, the first of its length."""
+    """The unique key without NULL that can name a row as a privacy unit: the shortest, then the first."""
     fit = [key for key in table.keys if all(_can_name(table, name) for name in key)]
     return min(fit, key=len, default=None)
 

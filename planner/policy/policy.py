@@ -1,7 +1,7 @@
-"""The custodian's contract: who is protected, what is public, and the bounds that the mathematics may rely on.
+"""The administrator's policy: who is protected, what is public, and which bounds the mathematics may rely on.
 
-In: one TOML text; server/demo/policy.toml shows its shape. Out: a `Policy` that is consistent in itself. It also says
-of the outputs that no epsilon covers, whether a question ends and when, what they may tell (`SideChannels`).
+In: one TOML text; server/demo/policy.toml shows its shape. Out: a `Policy` that is consistent in itself. It also
+limits what no epsilon covers: whether a question ends, and when (`SideChannels`).
 """
 
 from __future__ import annotations
@@ -38,17 +38,16 @@ _LONGEST_QUANTUM_S = 60.0
 
 @dataclass(frozen=True)
 class SideChannels:
-    """The custodian's settings in `[privacy]`; the defaults are safe.
+    """The settings in `[privacy]` on outputs that no epsilon covers; the defaults are safe.
 
     Attributes:
-      min_epsilon: the least that one query may ask for, in [1e-4, epsilon]. Every answer also says that it did not
-        fail: at 1e-3 an account of epsilon 10 is told so ten thousand times at most, and a noise of a thousand people
-        still says something about a million.
+      min_epsilon: the least epsilon that one query may ask for, in [1e-4, epsilon]. Every answer also shows that it
+        did not fail. At 1e-3 an account of epsilon 10 sees that at most ten thousand times, and noise of a thousand
+        people is still useful for a million.
       unbounded_joins: may private tables meet by other conditions than keys (`planner.sensitivity.join_size`)?
-      max_join_tuples: a query whose public bound on join tuples is larger, or unknown, is refused; None: there is no
-        such limit.
-      answer_quantum_s: answers of joins that may explode leave at 8 times it, or at 1, 2, 4, ... times it, as epsilon
-        pays for; 0: when they are there.
+      max_join_tuples: a query is refused if its public bound on join tuples is larger, or unknown; None: no limit.
+      answer_quantum_s: the release interval in seconds. Answers of joins that may explode leave after 8 intervals, or
+        after 1, 2, 4, ... of them as epsilon allows. 0: as soon as they are ready.
       hold_all_answers: do the answers of linear joins wait as well?
     """
 
@@ -60,7 +59,7 @@ class SideChannels:
 
 
 def read_side_channels(privacy: TomlSection, epsilon: float) -> SideChannels:
-    """Settings of `[privacy]`; the default charge `epsilon` may always be asked for. Raises: PolicyInvalid."""
+    """Read these settings; the default charge `epsilon` is always allowed. Raises: PolicyInvalid."""
     settings = SideChannels(
         min_epsilon=privacy.number("min_epsilon", max(MIN_EPSILON, min(DEFAULT_MIN_EPSILON, epsilon))),
         unbounded_joins=privacy.flag("unbounded_joins", False),
@@ -78,24 +77,23 @@ def read_side_channels(privacy: TomlSection, epsilon: float) -> SideChannels:
 SOLVERS: tuple[SolverName, ...] = get_args(SolverName)
 
 _REFERENCES = ("env:", "file:", "postgresql://", "postgres://")
-"""What names a database rather than a file."""
+"""Prefixes that name a database rather than a file."""
 
 
 @dataclass(frozen=True)
 class ColumnPolicy:
-    """What the custodian declares of one column.
+    """What the administrator declares of one column.
 
     Attributes:
-      range: of a number, (lo, hi); every value is clamped to it in SQL before it is summed.
-      dates: of a date or timestamp, the first and the last day; written as `range`, too.
+      range: (lo, hi) of a number; every value is clamped to it in SQL before it is summed.
+      dates: the first and last day of a date or timestamp; written as `range`, too.
       domain: the values that may appear as group keys.
-      step: from one group key to the next within the range: a whole number; for dates `day`, `week`, `month`,
+      step: the distance between group keys within the range: a whole number; for dates `day`, `week`, `month`,
         `quarter` or `year`.
-      other: the group of values outside the domain and of NULL; without it they are dropped.
-      null_group: is NULL a group of its own, as in SQL? Otherwise rows where it is NULL are dropped, unless `other`
-        takes them.
-      discover: may its values be shown as group keys although nothing public says what they are? Only those that
-        enough privacy units share, and at the price of a delta (docs/mathematics.md, section 5.4).
+      other: the group of values outside the domain and of NULL; without it their rows are dropped.
+      null_group: is NULL a group of its own, as in SQL? Otherwise its rows are dropped, unless `other` takes them.
+      discover: may group keys be found among private rows? Only values that enough privacy units share are
+        shown, at the price of a delta (docs/mathematics.md, section 5.4).
     """
 
     range: tuple[float, float] | None = None
@@ -112,29 +110,28 @@ _UNDECLARED = ColumnPolicy()
 
 @dataclass(frozen=True)
 class TablePolicy:
-    """What the custodian declares of one table; a table that has none is not queryable.
+    """What the administrator declares of one table; a table without a section cannot be queried.
 
     Attributes:
-      public: it says nothing about a person.
+      public: does no row say anything about a person?
       columns: per column.
-      rows_per_unit: per privacy-unit relation, the most rows of the table that one of its units owns, of those that
-        answers count. A promise: where it is false, samples are charged too little
-        (planner/README.md, Declared bounds).
-      rows_are_units: is a row whose owning foreign keys are all NULL a privacy unit of its own? Otherwise it
-        belongs to nobody, and no answer counts it.
-      rows: the most rows of the table, a number that is public; None says nothing.
-      keys: columns that identify a row though no constraint enforces it: believed where the rows of this version of
-        the data have been checked, and nothing is answered where they have not (server/policy/verified_keys.py).
-      accepted_null_owners: up to how many rows may belong to nobody: a number that the custodian has acknowledged,
-        for `policy check` alone.
-      parquet: where the database is a folder of Parquet files: the glob of those that the table is made of, from the
-        folder on; None: those that are called after the table.
-      append_only: by which column its rows only grow; None promises nothing (`planner.policy.sections`).
-      clip: what counts of one person at most: of the table's `rows`, of those in a month (`rows_per_month`, likewise
-        of a day, week or year), and of the sum of a column's absolute values as sums count them. A hint: who has more
-        is counted in part, and how many people that are is released.
-      at_most: what no person exceeds, of the same. A promise that accuracy alone rests on: intervals cover the truth
-        if it holds.
+      rows_per_unit: per privacy-unit relation, the most rows of the table that one unit owns, of the rows that
+        answers count. If it is false, samples are charged too little (planner/README.md, Declared bounds).
+      rows_are_units: is a row whose owning foreign keys are all NULL a privacy unit of its own? Otherwise it has no
+        owner, and no answer counts it.
+      rows: the most rows of the table, a public number; None declares nothing.
+      keys: columns that identify a row without a constraint. Questions are answered once the rows of this data
+        version have been checked, and refused until then (server/policy/verified_keys.py).
+      accepted_null_owners: the number of rows without an owner that the administrator accepts; for `policy check`
+        alone.
+      parquet: for a folder of Parquet files: the glob of this table's files, from that folder on; None: files with
+        the table's name.
+      append_only: the column by which rows only grow; None declares nothing (`planner.policy.sections`).
+      clip: how much of one person counts: of the table's `rows`, of those in a month (`rows_per_month`, likewise day,
+        week or year), and of the sum of a column's absolute values. The rest is clipped, and the number of clipped
+        people is released.
+      at_most: what no person exceeds, of the same quantities. Only accuracy rests on it: intervals cover the truth if
+        it holds.
     """
 
     public: bool = False
@@ -152,17 +149,17 @@ class TablePolicy:
 
 @dataclass(frozen=True)
 class DeclaredForeignKey:
-    """A foreign key that the policy adds to the catalog's, or whose ownership or fan-out it settles.
+    """A foreign key that the policy adds to the catalog's, or whose ownership or fan-out it sets.
 
     Attributes:
       table, columns, references, key: `columns` of `table` reference `key` of `references`.
       owning: does the parent's owner own the row?
-      fanout: the most rows of `table` that hold the same values in `columns`; None promises nothing. Where it is
-        false, samples are charged too little (planner/README.md, Declared bounds).
-      depth: of a self-reference or circle: how often ownership follows the key on one path. A row whose chain goes
-        on beyond that is left out of every answer, since nobody could say who owns it.
-      accepted_orphans: up to how many rows may reference nothing: a number that the custodian has acknowledged, for
-        `policy check` alone.
+      fanout: the most rows of `table` that share the same values in `columns`; None declares nothing. If it is false,
+        samples are charged too little (planner/README.md, Declared bounds).
+      depth: for a self-reference or a circle: how often ownership follows the key on one path. Rows with a longer
+        chain are left out of every answer, since their owner is unknown.
+      accepted_orphans: the number of rows without their parent that the administrator accepts; for `policy check`
+        alone.
     """
 
     table: str
@@ -181,11 +178,11 @@ class DeclaredForeignKey:
 
 
 _NO_PART = frozenset({"mirror", "question_key_file"})
-"""Of the hash: no answer and no charge depends on where rows are read, nor on whether words of questions are kept."""
+"""Fields outside the hash: no answer and no charge depends on them."""
 
 
 def _content(value: object) -> object:
-    """What is set: what stands at its default is left out, so that a new setting changes no older policy's hash."""
+    """The settings that differ from their defaults, so that a new setting changes no older policy's hash."""
     if is_dataclass(value):
         set_ = ((one, getattr(value, one.name)) for one in fields(value) if one.name not in _NO_PART)
         return {one.name: _content(held) for one, held in set_ if held != _default(one)}
@@ -200,34 +197,32 @@ def _default(one: Field[Any]) -> object:
 
 @dataclass(frozen=True)
 class Policy:
-    """One policy file, read but not yet compared with a catalog (`planner.policy.validate`).
+    """One policy file, not yet compared with a catalog (`planner.policy.validate`).
 
     Attributes:
       name: of the dataset.
       database_url: a reference to a secret, `env:NAME` or `file:PATH`; or a URL without a password.
-      ledger_path: where the ledger is: a file, or, as `[ledger] url`, a reference to a database that several proxies
-        share.
-      epsilon: default charge of a query.
-      max_epsilon: the most that one query may ask for; the default charge unless set.
-      delta: the default, and the most, that one query is charged.
+      ledger_path: the ledger's file; or, as `[ledger] url`, a reference to a database that several proxies share.
+      epsilon: the default charge of a query.
+      max_epsilon: the most epsilon of one query; the default charge unless set.
+      delta: the default delta of one query, and the most.
       global_sensitivity: for r2t only: the most that one unit adds to an answer, in full weights; or None.
       privacy_units: the key columns of each privacy-unit relation.
       foreign_keys: declared ones.
-      tables: per queryable table.
-      time_grain: what now() is snapped to, one of `planner.policy.policy.GRAINS`.
-      groups_per_unit: per privacy-unit relation, the most groups that one unit's rows count in where a unit may be in
-        several; its rows in further groups are left out. Bounds the noise where each row has one owner.
-      minimum_frequency: groups whose noisy number of privacy units is below it are withheld; None shows all.
-      budgets: what is granted where nothing else is said.
-      side_channels: bounds on what durations and failures tell.
-      database_limits: what one question may take of the database.
-      schemas: the search path: where a table that analysts name without its schema is looked for, in order.
-      solver: which truncates: `certified`, or `reference`, cvxpy's statement of the same program, up to
-        a size. Both are proved by one certificate, so the privacy is the same.
-      mirror: where a copy of the tables is, if there is one; no part of the hash, since no answer and no charge
-        depends on where the rows are read.
-      question_key_file: the file with the keys that the words of questions are sealed with, before the ledger keeps
-        them; None: it does not keep them. No part of the hash either.
+      tables: per table that may be queried.
+      time_grain: what now() is rounded down to, one of `planner.policy.policy.GRAINS`.
+      groups_per_unit: per privacy-unit relation, the most groups in which one unit's rows count; rows in further
+        groups are left out. It bounds the noise where each row has one owner.
+      minimum_frequency: groups with a smaller noisy number of privacy units are withheld; None shows all.
+      budgets: the default budgets.
+      side_channels: limits on what durations and failures show.
+      database_limits: the most that one question may take of the database.
+      schemas: the search path: the schemas in which an unqualified table name is looked for, in order.
+      solver: of truncation: `certified`, or `reference`, which states the same program in cvxpy, up to a size. One
+        certificate proves both, so the privacy is the same.
+      mirror: where a copy of the tables is, if any.
+      question_key_file: the file with the keys that encrypt question texts before the ledger keeps them; None: it
+        keeps none.
     """
 
     name: str
@@ -253,7 +248,7 @@ class Policy:
 
     @cached_property
     def namespaces(self) -> tuple[str, ...]:
-        """The schemas whose catalogs the proxy reads: those of the search path, then those of the tables named."""
+        """The schemas whose catalogs the proxy reads: the search path, then those of named tables."""
         owners = (name for key in self.foreign_keys if key.owning for name in (key.table, key.references))
         named = (name_parts(name)[0] for name in (*self.tables, *self.privacy_units, *owners))
         return tuple(dict.fromkeys((*self.schemas, *named)))
@@ -271,42 +266,44 @@ class Policy:
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 of the canonical content: layout and comments of the file do not count."""
+        """SHA-256 of the canonical content, without layout and comments."""
         return hashlib.sha256(json.dumps(_content(self), sort_keys=True, default=str).encode()).hexdigest()
 
     @property
     def delta_of_analyst(self) -> float:
-        """What somebody new is given where no delta is named: that of the default budget, else of one query."""
+        """The delta of a new analyst if none is given: that of the default budget, else of one query."""
         return self.delta if self.budgets.analyst is None else self.budgets.analyst.delta
 
     @property
     def acknowledged(self) -> tuple[str, ...]:
-        """The rows that the custodian knows to be counted less than others, a sentence each, for the ledger."""
+        """The rows that the administrator accepts to be left out or counted otherwise, a sentence each, for the
+        ledger.
+        """
         orphans = [
             f"{key.table} ({', '.join(key.columns)}): {key.accepted_orphans} rows without their {key.references}"
             for key in self.foreign_keys
             if key.accepted_orphans is not None
         ]
-        nobodys = [
-            f"{name}: {declared.accepted_null_owners} rows that belong to nobody"
+        ownerless = [
+            f"{name}: {declared.accepted_null_owners} rows without an owner"
             for name, declared in self.tables.items()
             if declared.accepted_null_owners is not None
         ]
-        return tuple(sorted(orphans + nobodys))
+        return tuple(sorted(orphans + ownerless))
 
     def column(self, table: str, column: str) -> ColumnPolicy:
-        """What is declared of the column: nothing, unless the file says so."""
+        """What the policy declares of the column; nothing unless the file has it."""
         declared = self.tables.get(table)
         return declared.columns.get(column, _UNDECLARED) if declared else _UNDECLARED
 
     def beside(self, tables: Mapping[str, TablePolicy]) -> Policy:
-        """The same policy, of the same hash, with what is public of tables that stand for rows of one question."""
+        """The same policy with the same hash, with public facts of per-person subqueries."""
         policy = replace(self, tables={**self.tables, **tables})
         policy.__dict__["hash"] = self.hash
         return policy
 
     def is_public(self, table: str) -> bool:
-        """Does the policy say that the table is public? Without a word it is not."""
+        """Does the policy declare the table public? Not by default."""
         declared = self.tables.get(table)
         return declared is not None and declared.public
 
@@ -361,19 +358,19 @@ def _ledger(section: TomlSection) -> str:
     if "url" not in section.names():
         path = section.text("path", "ledger.sqlite")
         if path.startswith(_REFERENCES):
-            raise section.problem("path", "is a file; a database is named by `url`")
+            raise section.problem("path", "must be a file; use `url` for a database")
         return path
     url = _secret(section.text("url"), "ledger.url")
     if not url.startswith(_REFERENCES):
-        raise section.problem("url", "is a database's: env:NAME, file:PATH or postgresql://...")
+        raise section.problem("url", "must name a database: env:NAME, file:PATH or postgresql://...")
     return url
 
 
 def _secret(url: str, setting: str = "database.url") -> str:
-    """A reference, or a URL that holds no password."""
+    """A reference, or a URL without a password."""
     if url.startswith(("env:", "file:")):
         return url
-    advice = "name a secret instead: env:NAME or file:PATH"
+    advice = "use a reference: env:NAME or file:PATH"
     try:
         parts = urlsplit(url)
         secret = parts.password is not None or any(key.lower() == "password" for key, _ in parse_qsl(parts.query))
@@ -401,9 +398,9 @@ def _foreign_key(section: TomlSection, names: TableNames) -> DeclaredForeignKey:
     if len(foreign_key.columns) != len(foreign_key.key):
         raise section.problem("key", "must name as many columns as `columns`")
     if foreign_key.depth is not None and not foreign_key.owning:
-        raise section.problem("depth", "makes no sense where owning = false")
+        raise section.problem("depth", "has no meaning with owning = false")
     if foreign_key.accepted_orphans is not None and not foreign_key.owning:
-        raise section.problem("accepted_orphans", "makes no sense where owning = false: no row is lost there")
+        raise section.problem("accepted_orphans", "has no meaning with owning = false: such a key loses no row")
     return foreign_key
 
 
@@ -412,33 +409,37 @@ def _table(section: TomlSection, names: TableNames) -> TablePolicy:
     public = section.flag("public", False)
     rows_are_units = section.flag("rows_are_units", False)
     units = section.section("rows_per_unit")
-    rows, nobodys = section.count("rows"), section.count("accepted_null_owners")
+    rows, ownerless = section.count("rows"), section.count("accepted_null_owners")
     keys, parquet, grows = section.keys("keys"), read_pattern(section), read_append_only(section)
     clip, at_most = _amounts(section, "clip"), _amounts(section, "at_most")
     for name in clip.keys() & at_most.keys():
         if clip[name] > at_most[name]:
-            raise section.problem("clip", f"{name} is more than at_most says that nobody exceeds")
+            raise section.problem("clip", f"{name} must not exceed that of at_most")
     if section.nested():
         inner = section.nested()[0]
         raise section.problem(inner, f'{UNQUOTED}: [tables."SCHEMA.{inner}"]')
     section.finish()
     declared = {name: _column(columns.section(name)) for name in columns.names()}
     per_unit = _counts(units, names)
-    return TablePolicy(public, declared, per_unit, rows_are_units, rows, keys, nobodys, parquet, grows, clip, at_most)
+    return TablePolicy(
+        public, declared, per_unit, rows_are_units, rows, keys, ownerless, parquet, grows, clip, at_most
+    )
 
 
 ROWS = "rows"
-"""In `clip` and `at_most`: how many rows of the table one person has."""
+"""In `clip` and `at_most`: the number of a person's rows in the table."""
 
 ROWS_PER = {f"rows_per_{unit}": unit for unit in ("day", "week", "month", "year")}
-"""There, too: how many of them lie in one day, week, ... by the column that `append_only` names. Any other name is a
-column's."""
+"""In `clip` and `at_most`: the number of a person's rows in one day, week, ..., by the column of `append_only`.
+
+Any other name is a column.
+"""
 
 
 def _amounts(section: TomlSection, key: str) -> dict[str, float]:
-    """What of one person counts, or what nobody exceeds."""
+    """The amounts of `clip` or `at_most`."""
     if key in section.names() and key not in section.nested():
-        raise section.problem(key, f"says of what, and how much: {key} = {{rows = 40, cost = 9000}}")
+        raise section.problem(key, f"must be a table of amounts, as in {key} = {{rows = 40, cost = 9000}}")
     inner = section.section(key)
     rows = {name: inner.count(name) for name in (ROWS, *ROWS_PER)}
     found = {name: float(most) for name, most in rows.items() if most is not None}
@@ -471,7 +472,7 @@ def _column(section: TomlSection) -> ColumnPolicy:
 
 def _check_numbers(policy: Policy) -> None:
     if not policy.privacy_units:
-        raise PolicyInvalid("privacy_units: name at least one relation and its key; nobody would be protected")
+        raise PolicyInvalid("privacy_units: name at least one relation with its key; without one nobody is protected")
     if not MIN_EPSILON <= policy.epsilon <= policy.max_epsilon <= MAX_EPSILON:
         bounds = f"at least {MIN_EPSILON:g} and at most max_epsilon, which is at most {MAX_EPSILON:g}"
         raise PolicyInvalid(f"privacy: epsilon must be {bounds}")
@@ -484,4 +485,4 @@ def _check_numbers(policy: Policy) -> None:
 
 
 GRAINS = ("minute", "hour", "day", "week", "month")
-"""What a policy's time_grain may be."""
+"""The values of `time_grain`."""

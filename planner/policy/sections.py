@@ -1,8 +1,8 @@
-"""The small sections of a policy: budgets, limits of the database, the mirror, append-only tables; needs no parser.
+"""The small sections of a policy: budgets, database limits, the mirror, append-only tables.
 
-Each is a dataclass and the function that reads it. `append_only` is the custodian's promise that a table's rows do
-not change once they are some days old. No privacy rests on it. What rests on it is that an answer about such rows is
-still one about the rows as they are after a new load, so every load checks it (`server/policy/loads.py`).
+Each is a dataclass and the function that reads it. `append_only` declares that a table's rows do not change once they
+are some days old. No privacy rests on it. Cached answers about such rows stay valid after new data is loaded, so
+every new data version is checked for it (`server/policy/data_versions.py`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ class AppendOnly:
 
     Attributes:
       column: the date or moment of a row, read at UTC.
-      closed_after_days: rows of days that lie further before a load do not change, go, or get company, from then on.
+      closed_after_days: rows of days this long before a new data version do not change, disappear or increase in
+        number.
     """
 
     column: str
@@ -31,15 +32,12 @@ class AppendOnly:
 
 
 def read_append_only(section: TomlSection) -> AppendOnly | None:
-    """The promise of a table's section; None where it makes none.
-
-    Raises: PolicyInvalid.
-    """
+    """The setting in a table's section; None without it. Raises: PolicyInvalid."""
     if SETTING not in section.names():
         return None
     if SETTING not in section.nested():
         example = f'{SETTING} = {{column = "admitted_at", closed_after_days = 7}}'
-        raise section.problem(SETTING, f"says by which column, and when: {example}")
+        raise section.problem(SETTING, f"needs a column and a number of days, as in {example}")
     inner = section.section(SETTING)
     column, days = inner.text("column"), inner.count("closed_after_days", most=_MOST_DAYS)
     inner.finish()
@@ -54,23 +52,22 @@ RENEWALS = ("day", "week", "month", "quarter", "year")
 """Periods of the calendar, in UTC; weeks begin on Monday."""
 
 UNLIMITED = "unlimited"
-"""What the policy writes where nothing is to bound what is learned over all periods: silence does not say it."""
+"""The policy's word for no limit over all periods; it must be written out."""
 
 
 @dataclass(frozen=True)
 class BudgetPolicy:
-    """One default. A later change of it changes no account that there is: that is an act with a reason.
+    """One default budget. A later change of it changes no existing account: that takes an act with a reason.
 
     Attributes:
       epsilon, delta: of the whole budget.
       accounting: how its charges add up, one of ACCOUNTINGS; fixed when an account is made.
-      event_delta: zCDP and Renyi: the part of delta that is kept for questions that have a delta themselves.
-      window_days: after so many days it starts again from nothing, or None: never. With windows nothing bounds what
-        is learned over all time.
-      per_query_epsilon: the most that one query may take from it, or None.
-      renew: it starts again from nothing with each such period, one of RENEWALS, or None: never.
-      most_in_total: with `renew`: the epsilon that all periods may come to; infinity where the policy says UNLIMITED;
-        None without.
+      event_delta: for zCDP and Renyi: the part of delta reserved for questions that have a delta themselves.
+      window_days: the budget starts again after this many days, or None: never. With windows nothing bounds what is
+        learned over all time.
+      per_query_epsilon: the most that one query may take, or None.
+      renew: the budget starts again with each such period, one of RENEWALS, or None: never.
+      most_in_total: with `renew`: the most epsilon over all periods; infinity for UNLIMITED; None without `renew`.
     """
 
     epsilon: float
@@ -85,11 +82,11 @@ class BudgetPolicy:
 
 @dataclass(frozen=True)
 class Budgets:
-    """The defaults.
+    """The default budgets.
 
     Attributes:
-      analyst: for an analyst who is added without an epsilon, or None: an epsilon must be given.
-      dataset: for all analysts together, or None: nothing bounds what they learn together but their own budgets.
+      analyst: for an analyst who is added without an epsilon; None: an epsilon must be given.
+      dataset: for all analysts together; None: only their own budgets bound what they learn together.
     """
 
     analyst: BudgetPolicy | None = None
@@ -131,39 +128,41 @@ def _budget(section: TomlSection) -> BudgetPolicy:
     if budget.accounting != "basic" and budget.delta == 0:
         raise section.problem("delta", f"must be above 0 to count in {budget.accounting}")
     if budget.event_delta and not 0 < budget.event_delta < (budget.delta if budget.accounting != "basic" else 0):
-        raise section.problem("event_delta", "must be a part of delta, of a budget that counts in zcdp or renyi")
+        raise section.problem(
+            "event_delta", "must be above 0 and below delta, in a budget that counts in zcdp or renyi"
+        )
     _check_renewal(section, budget)
     return budget
 
 
 def _check_renewal(section: TomlSection, budget: BudgetPolicy) -> None:
-    """A renewed budget protects per period: the policy says at which total a person may end."""
+    """A renewed budget protects per period, so the policy must limit the total."""
     if budget.renew is None:
         if budget.most_in_total is not None:
-            raise section.problem("most_in_total", "is for a budget with `renew`")
+            raise section.problem("most_in_total", "needs `renew` beside it")
         return
     if budget.window_days is not None:
-        raise section.problem("renew", "cannot stand beside window_days: choose one")
+        raise section.problem("renew", "cannot be combined with window_days")
     if budget.most_in_total is None:
-        what = f'must say what epsilon all periods may come to, a number or "{UNLIMITED}", beside `renew`'
+        what = f'must limit the epsilon of all periods with `renew`: a number, or "{UNLIMITED}"'
         raise section.problem("most_in_total", what)
     if budget.most_in_total < budget.epsilon:
-        raise section.problem("most_in_total", "must be at least epsilon, which is that of one period")
+        raise section.problem("most_in_total", "must be at least epsilon, the budget of one period")
 
 
 @dataclass(frozen=True)
 class DatabaseLimits:
-    """The custodian's settings in `[database]`: public, and of no effect on what an answer protects.
+    """The limits in `[database]`. They are public and do not affect privacy.
 
     Attributes:
       seconds: how long the statements of one question may run.
-      rows: the most join tuples, alike ones counted once, that the proxy takes in for one question; fewer where a
-        worker's memory has no room for as many of that question's columns (`server/backends/query_tuples.py`).
-      memory_mb: what PostgreSQL gives each sort and each hash table of a statement (its `work_mem`), or DuckDB a
-        whole question before it spills to disk, or the heap of a local Spark, for all questions together; None:
-        64 MB on PostgreSQL, 4,096 MB on the others.
-      processes: how many processors a question may use, or a local Spark; None: what PostgreSQL is set to; DuckDB: 2;
-        Spark: all.
+      rows: the most distinct join tuples that the proxy reads for one question; fewer if a worker's memory has no
+        room for that question's columns (`server/backends/query_tuples.py`).
+      memory_mb: PostgreSQL's memory for each sort and hash table (its `work_mem`), DuckDB's for a whole question
+        before it spills to disk, or the heap of a local Spark for all questions. None: 64 MB on PostgreSQL, 4,096 MB
+        on the others.
+      processes: the processors of a question, or of a local Spark. None: PostgreSQL's own setting; 2 on DuckDB; all
+        on Spark.
     """
 
     seconds: int = 60
@@ -173,7 +172,7 @@ class DatabaseLimits:
 
 
 def read_database_limits(database: TomlSection) -> DatabaseLimits:
-    """The settings of a policy's `[database]`. Raises: PolicyInvalid."""
+    """The settings of `[database]`. Raises: PolicyInvalid."""
     return DatabaseLimits(
         seconds=database.count("seconds", most=3_600) or DatabaseLimits.seconds,
         rows=database.count("rows", most=1 << 31) or DatabaseLimits.rows,
@@ -188,13 +187,13 @@ _MOST_MB = 20_000
 
 @dataclass(frozen=True)
 class MirrorPolicy:
-    """The custodian's `[mirror]`.
+    """The administrator's `[mirror]`.
 
     Attributes:
       path: of the file, from the policy's folder on.
-      refresh_s: how old a copy may become before the proxy makes another, in seconds; None: on demand only.
-      max_mb: the largest that the file may become.
-      key: a reference to the secret that the file is encrypted with, `env:NAME` or `file:PATH`; None: it is not.
+      refresh_s: the age in seconds at which the proxy makes a new copy; None: on demand only.
+      max_mb: the largest size of the file.
+      key: a reference to the secret that encrypts the file, `env:NAME` or `file:PATH`; None: it is not encrypted.
     """
 
     path: str
@@ -204,17 +203,14 @@ class MirrorPolicy:
 
 
 def read_mirror(section: TomlSection) -> MirrorPolicy | None:
-    """The section of a policy; None where there is none.
-
-    Raises: PolicyInvalid.
-    """
+    """The section `mirror`; None without it. Raises: PolicyInvalid."""
     if not section.names():
         return None
     path, refresh = section.text("path"), _seconds(section)
     max_mb = section.count("max_mb") or _MOST_MB
     key = section.text("key") if "key" in section.names() else None
     if key is not None and not key.startswith(("env:", "file:")):
-        raise section.problem("key", "names a secret: env:NAME or file:PATH")
+        raise section.problem("key", "must be a reference: env:NAME or file:PATH")
     section.finish()
     return MirrorPolicy(path, refresh, max_mb, key)
 
@@ -228,5 +224,5 @@ def _seconds(section: TomlSection) -> int | None:
     if found is None:
         what = 'must be "manual", or a time with its unit in quotes, like "30m", "24h" or "7d"'
         number = isinstance(written, int | float) and not isinstance(written, bool)
-        raise section.problem("refresh", f'{what}; {written} of what? "{written}h" is hours' if number else what)
+        raise section.problem("refresh", f'{what}; {written} has no unit: "{written}h" is hours' if number else what)
     return int(found[1]) * _UNITS[found[2]]

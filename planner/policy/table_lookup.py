@@ -1,7 +1,7 @@
-"""What a table's name in a statement means, as PostgreSQL has it, among the tables that the policy lets people ask.
+"""Find the table that a name in a statement means, by PostgreSQL's rules, among the tables of the policy.
 
-Whatever it means, the database is told the table with its schema (`planner.sql.trees.table_sql`): no search path
-of a session, ours or the database's, has a part in what is read.
+The database always gets the table with its schema (`planner.sql.trees.table_sql`), so no session's search path
+matters.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _SHOWN = 5
 
 @dataclass(frozen=True)
 class TableReference:
-    """A table as a statement names it: identifiers after folding, None for a part that is not written."""
+    """A table as a statement names it: identifiers after folding; None for a part that is not written."""
 
     database: str | None
     namespace: str | None
@@ -35,10 +35,10 @@ def find_table(
 
     Args:
       schema: the catalog.
-      policy: names the tables that can be asked, and the search path where none is given.
+      policy: names the tables that can be queried, and the search path if none is given.
       search_path: schemas in which a name without one is looked for, in order.
     Returns: None for no table, for one that the policy does not name, and for one of another database. A name that
-      means a table of which the policy says nothing means no other one further down the path: PostgreSQL reads that.
+      means an unnamed table does not mean another one further down the path, since PostgreSQL would read the first.
     """
     if reference.database is not None and reference.database not in (policy.name, schema.database):
         return None
@@ -50,7 +50,7 @@ def find_table(
 
 
 def table_in_sql(table: Table, schema: Schema, search_path: Sequence[str]) -> str:
-    """How to name a table so that it is meant under a search path: with its schema, unless `public` needs none."""
+    """How to name a table under a search path: with its schema, unless `public` needs none."""
     if table.name == table_name(PUBLIC, table.relation) and schema.on_path(table.relation, search_path) is table:
         return sql_identifier(table.relation)
     return f"{sql_identifier(table.namespace)}.{sql_identifier(table.relation)}"
@@ -63,15 +63,15 @@ def no_such_table(
     search_path: Sequence[str] | None = None,
     position: int | None = None,
 ) -> UnknownTable:
-    """The error for a reference that means nothing, with the name to write instead where one is likely.
+    """The error for an unknown reference, with the likely name if there is one.
 
     Args:
       reference, schema, policy, search_path: as of `find_table`.
       position: of the reference in the statement.
     """
     if reference.database is not None and reference.database not in (policy.name, schema.database):
-        message = f"there is no database {reference.database!r} here"
-        hint = f"leave it out, or write {sql_identifier(policy.name)}"
+        message = f"database {reference.database!r} does not exist"
+        hint = f"leave out the database, or write {sql_identifier(policy.name)}"
         return UnknownTable(message, hint=hint, position=position)
     message = f"there is no table {str(reference)!r} that can be queried"
     return UnknownTable(message, hint=_meant(reference, schema, policy, search_path), position=position)
@@ -80,7 +80,7 @@ def no_such_table(
 def _meant(
     reference: TableReference, schema: Schema, policy: Policy, search_path: Sequence[str] | None
 ) -> str | None:
-    """Tables of this very name in other schemas, else those whose name is most like it."""
+    """Tables of this name in other schemas, else those with the most similar name."""
     names: dict[str, list[Table]] = {}
     for name in sorted(policy.tables.keys() & schema.tables.keys()):
         names.setdefault(schema.tables[name].relation, []).append(schema.tables[name])

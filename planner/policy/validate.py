@@ -1,7 +1,7 @@
-"""A policy against a catalog: every contradiction at once, and what is hardly meant.
+"""Compare a policy with a catalog.
 
-`validate` finds what makes a policy wrong. `advice` finds what is sound and yet hardly meant: deltas that nobody has,
-and a draft that nobody has decided on.
+`validate` finds contradictions, all at once. `advice` finds settings that are sound but probably unintended: a delta
+that no account has, or a draft without decisions.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MAX_ABS = 1e100
 
 
 def validate(policy: Policy, schema: Schema) -> None:
-    """Check that the policy means something for this catalog and leaves nothing about ownership open.
+    """Check that the policy fits this catalog and leaves no ownership open.
 
     Raises: PolicyInvalid listing every problem, one per line.
     Cost: linear in the policy, and in ownership paths.
@@ -51,7 +51,7 @@ def _names(table: Table) -> Iterator[str]:
 
 
 def _missing(key: Sequence[str], table: Table) -> list[str]:
-    """What is wrong with a key whose columns the table does not have."""
+    """The problem with a key whose columns the table does not have."""
     missing = [column for column in key if table.column(column) is None]
     return [f"no column {', '.join(missing)}{_meant(missing[0], _names(table))}"] if missing else []
 
@@ -65,10 +65,10 @@ def _units(policy: Policy, schema: Schema) -> Iterator[str]:
             for problem in _missing(key, table) or _unit_key(table, key, policy):
                 yield f"privacy_units.{name}: {problem}"
         if name not in policy.tables:
-            yield f"privacy_units.{name}: the table has no {section_of(name, policy.schemas)}"
+            yield f"privacy_units.{name}: the table needs a section {section_of(name, policy.schemas)}"
     for name in policy.groups_per_unit:
         if name not in policy.privacy_units:
-            yield f"groups_per_unit.{name}: is no privacy unit{_meant(name, policy.privacy_units)}"
+            yield f"groups_per_unit.{name}: is not a privacy unit{_meant(name, policy.privacy_units)}"
 
 
 def _unit_key(table: Table, key: tuple[str, ...], policy: Policy) -> Iterator[str]:
@@ -76,16 +76,16 @@ def _unit_key(table: Table, key: tuple[str, ...], policy: Policy) -> Iterator[st
         if column.name in key and column.nullable:
             yield f"{column.name} may be NULL; declare it NOT NULL in the database"
         if column.name in key and canonical_cast(sql_type(column.type)) is None:
-            yield f"{column.name} is of type {column.type}; a key is a whole number, text or uuid"
+            yield f"{column.name} is of type {column.type}; a key must be a whole number, text or uuid"
     if not any(set(unique) == set(key) for unique in table.keys):
         alone = f"{key[0]} alone" if len(key) == 1 else f"({', '.join(key)})"
-        yield f"{alone} is no enforced primary or unique key; {_declare(table.name, key, policy)}"
+        yield f"{alone} is not an enforced primary or unique key; {_declare(table.name, key, policy)}"
 
 
 def _declare(table: str, key: tuple[str, ...], policy: Policy) -> str:
-    """How a key is declared that no constraint enforces."""
+    """How to declare a key that no constraint enforces."""
     written = json.dumps([*key] if len(key) == 1 else [[*key]], ensure_ascii=False)
-    return f"where the rows keep it, declare `keys = {written}` in {section_of(table, policy.schemas)}"
+    return f"if the rows keep it, declare `keys = {written}` in {section_of(table, policy.schemas)}"
 
 
 def _tables(policy: Policy, schema: Schema) -> Iterator[str]:
@@ -95,24 +95,24 @@ def _tables(policy: Policy, schema: Schema) -> Iterator[str]:
             yield f"tables.{name}: no such table, or the proxy's role may not read it{_meant(name, schema.tables)}"
             continue
         if name in schema.views and not declared.public:
-            advice = "without a section it is asked as its tables are; or say public = true, if it is"
-            yield f"tables.{name}: is a {schema.views[name].kind}, whose rows have no keys to own them by; {advice}"
+            advice = "remove the section, and it is queried through its tables; or set public = true if it is public"
+            yield f"tables.{name}: a {schema.views[name].kind} has no keys that lead to an owner; {advice}"
             continue
         for relation in declared.rows_per_unit:
             if relation not in policy.privacy_units:
                 meant = _meant(relation, policy.privacy_units)
-                yield f"tables.{name}.rows_per_unit.{relation}: is no privacy unit{meant}"
+                yield f"tables.{name}.rows_per_unit.{relation}: is not a privacy unit{meant}"
         for key in declared.keys:
             for one in table.columns:
                 if one.name in key and one.type in READ_IN_PART:
-                    yield f"tables.{name}.keys: two {one.name}, of type {one.type}, may be read as one"
+                    yield f"tables.{name}.keys: two values of {one.name}, of type {one.type}, may be read as one"
             yield from (f"tables.{name}.keys: {problem}" for problem in _missing(key, table))
         if declared.accepted_null_owners is not None and (declared.public or declared.rows_are_units):
-            yield f"tables.{name}.accepted_null_owners: no row of this table belongs to nobody"
+            yield f"tables.{name}.accepted_null_owners: every row of this table has an owner or is public"
         if declared.rows_are_units and (declared.public or name in policy.privacy_units):
-            yield f"tables.{name}: rows_are_units is for private tables that are no privacy unit yet"
+            yield f"tables.{name}: rows_are_units needs a private table that is not a privacy unit"
         if declared.rows_are_units and row_key(table) is None:
-            yield f"tables.{name}: rows_are_units needs an enforced key of whole numbers or texts that are never NULL"
+            yield f"tables.{name}: rows_are_units needs an enforced key of whole numbers or texts without NULL"
         if declared.append_only is not None:
             yield from _append_only(declared.append_only, table, public=declared.public)
         yield from _amounts(declared, table)
@@ -130,29 +130,29 @@ def _tables(policy: Policy, schema: Schema) -> Iterator[str]:
 def _append_only(promise: AppendOnly, table: Table, *, public: bool) -> Iterator[str]:
     where, found = f"tables.{table.name}.append_only", table.column(promise.column)
     if public:
-        yield f"{where}: is for private tables; what is public is compared as a whole"
+        yield f"{where}: needs a private table; public tables are compared as a whole"
     if found is None:
         yield f"{where}: no column {promise.column}{_meant(promise.column, _names(table))}"
     elif not sql_type(found.type).is_moment:
-        yield f"{where}: {promise.column} is of type {found.type}; a date or a timestamp says when a row is closed"
+        yield f"{where}: {promise.column} is of type {found.type}; use a date or a timestamp"
 
 
 def _amounts(declared: TablePolicy, table: Table) -> Iterator[str]:
-    """`clip` and `at_most` name columns that can be summed, of tables that somebody owns."""
+    """`clip` and `at_most` name columns that can be summed, in tables with owners."""
     for setting, amounts in (("clip", declared.clip), ("at_most", declared.at_most)):
         where = f"tables.{table.name}.{setting}"
         if amounts and declared.public:
-            yield f"{where}: is for private tables; nobody owns a row of this one"
+            yield f"{where}: needs a private table; rows of this one have no owner"
         for name in amounts:
             found = table.column(name)
             if name in ROWS_PER and declared.append_only is None:
-                yield f"{where}: {name} needs append_only, which says by which column rows have their time"
+                yield f"{where}: {name} needs append_only, which names the column of a row's time"
             if name == ROWS or name in ROWS_PER:
                 continue
             if found is None:
                 yield f"{where}: no column {name}{_meant(name, (ROWS, *ROWS_PER, *_names(table)))}"
             elif not sql_type(found.type).is_number:
-                yield f"{where}: {name} is of type {found.type}; rows and numbers are what one person adds"
+                yield f"{where}: {name} is of type {found.type}; use `rows` or a column of numbers"
 
 
 def _column(kind: SqlType, written: str, settings: ColumnPolicy) -> Iterator[str]:
@@ -164,7 +164,7 @@ def _column(kind: SqlType, written: str, settings: ColumnPolicy) -> Iterator[str
         elif not all(_fits(value, kind) for value in settings.domain):
             yield f"a value of the domain is not of type {written}"
         elif kind.labels and not set(settings.domain) <= set(kind.labels):
-            yield f"a value of the domain is no label of {written}"
+            yield f"a value of the domain is not a label of {written}"
         if not settings.domain or len(set(settings.domain)) < len(settings.domain):
             yield "the domain is empty or names a value twice"
         if len(settings.domain) > _MAX_DOMAIN:
@@ -173,13 +173,13 @@ def _column(kind: SqlType, written: str, settings: ColumnPolicy) -> Iterator[str
         if declared_domain(settings, kind) is None:
             yield "`other` needs a domain, or a range with a step"
         if settings.null_group:
-            yield "`other` takes NULL, too: no null_group beside it"
+            yield "`other` includes NULL, so null_group has no meaning beside it"
         if not _fits(settings.other, kind):
             yield f"`other` is not of type {written}"
     if settings.discover and not allows_partition_selection(kind):
-        yield f"`discover` is for whole numbers, text, dates and times, not {written}"
+        yield f"`discover` supports whole numbers, text, dates and times, not {written}"
     if settings.discover and declared_domain(settings, kind) is not None:
-        yield "its values are declared: no `discover` beside them"
+        yield "its values are declared, so `discover` has no meaning"
 
 
 def _range(kind: SqlType, written: str, settings: ColumnPolicy) -> Iterator[str]:
@@ -208,7 +208,7 @@ def _step(kind: SqlType, written: str, settings: ColumnPolicy) -> Iterator[str]:
     if isinstance(settings.step, int) and (settings.range is None or kind.family is not Family.INTEGER):
         yield "a step that is a number needs a whole-number column with a range"
     if settings.domain is not None:
-        yield "a domain of values takes no step"
+        yield "a domain of values cannot have a step"
 
 
 def _fits(value: object, kind: SqlType) -> bool:
@@ -237,7 +237,7 @@ def _foreign_key(declared: DeclaredForeignKey, policy: Policy, schema: Schema) -
         return
     if declared.owning and set(declared.key) not in [set(key) for key in parent.keys]:
         advice = _declare(parent.name, declared.key, policy)
-        yield f"{where}: ({', '.join(declared.key)}) is no enforced primary or unique key; {advice}"
+        yield f"{where}: ({', '.join(declared.key)}) is not an enforced primary or unique key; {advice}"
     for name, above in zip(declared.columns, declared.key, strict=True):
         if _family(child, name) is not _family(parent, above):
             yield f"{where}: {name} and {above} are of different types"
@@ -268,7 +268,7 @@ def _ownership(policy: Policy, schema: Schema) -> Iterator[str]:
             if all(parent.column(column) for column in key.key) and not _finds_one(parent, key.key):
                 above = f"{key.references} ({', '.join(key.key)})"
                 advice = f"{_declare(key.references, key.key, policy)}, or the foreign key with owning = false"
-                yield f"tables.{name}: {above} is no enforced primary or unique key of the whole table; {advice}"
+                yield f"tables.{name}: {above} is not an enforced primary or unique key of the whole table; {advice}"
             for column, above in zip(key.columns, key.key, strict=True):
                 families = _family(schema.tables[name], column), _family(schema.tables[key.references], above)
                 if None in families:
@@ -278,7 +278,7 @@ def _ownership(policy: Policy, schema: Schema) -> Iterator[str]:
 
 
 def _finds_one(parent: Table, key: tuple[str, ...]) -> bool:
-    """Does a key of the parent find one row at most? One that only a partition has does not."""
+    """Does a key of the parent find at most one row? A key that only a partition has does not."""
     return any(set(unique) <= set(key) for unique in parent.keys)
 
 
@@ -298,7 +298,7 @@ def _settled(key: ForeignKey, table: str, policy: Policy) -> bool:
 
 
 def _family(table: Table, name: str) -> Family | None:
-    """The column's family; None where the proxy's role may not read the column."""
+    """The column's family; None if the proxy's role may not read the column."""
     column = table.column(name)
     return sql_type(column.type).family if column is not None else None
 
@@ -306,13 +306,13 @@ def _family(table: Table, name: str) -> Family | None:
 _SHOWN = 3
 
 _DRAFT = (
-    "nobody has decided anything yet: it is the draft. Every table with a key is a privacy unit, nothing may be "
-    "summed or grouped by; decide what its comments ask"
+    "this is the undecided draft: every table with a key is a privacy unit, and nothing may be summed or grouped by; "
+    "decide what its comments ask"
 )
 
 
 def advice(policy: Policy, schema: Schema) -> Iterator[tuple[str, str]]:
-    """Each setting to look at, and why. No error: every answer is protected as it stands.
+    """Each setting to reconsider, and why. None is an error: every answer is protected as it stands.
 
     >>> from planner.schema import Column, Table
     >>> people = Schema({"person": Table("person", "public", (Column("id", "bigint", False),), (("id",),), ())})
@@ -324,22 +324,25 @@ def advice(policy: Policy, schema: Schema) -> Iterator[tuple[str, str]]:
     yield from _declared_views(policy, schema)
     columns = partition_selected_columns(policy)
     if columns and not policy.delta:
-        costs = "may show found group keys, which costs a delta, and no query may spend one"
+        costs = "allow partition selection, which needs a delta, and no query may spend one"
         yield "privacy.delta", f"{_some(columns)} {costs}"
     if policy.delta:
         yield from _budgets(policy, columns)
 
 
 def _declared_views(policy: Policy, schema: Schema) -> Iterator[tuple[str, str]]:
-    """Views called public that read what is private."""
+    """Public views that read private tables."""
     for name in sorted(policy.tables.keys() & schema.views.keys()):
         private = sorted(table for table in _read_by(name, schema) if not policy.is_public(table))
         if private:
-            yield f"tables.{name}", f"it reads {_some(tuple(private))}, and is answered exactly, free and unprotected"
+            yield (
+                f"tables.{name}",
+                f"it reads {_some(tuple(private))}, and its answers are exact, free and unprotected",
+            )
 
 
 def _read_by(name: str, schema: Schema) -> set[str]:
-    """The tables behind a view, through others."""
+    """The tables behind a view, also through other views."""
     found, waiting = {name}, [name]
     while waiting:
         view = schema.views.get(waiting.pop())
@@ -350,7 +353,7 @@ def _read_by(name: str, schema: Schema) -> set[str]:
 
 
 def is_draft(policy: Policy, schema: Schema) -> bool:
-    """Is it what `draft` writes for this catalog, wherever the database is?"""
+    """Is it what `draft` writes for this catalog, whatever the database's address?"""
     left_out = {name: 0.0 for name in schema.tables if name not in policy.tables}  # as lookup tables are
     try:
         drafted = parse_policy(draft(schema, policy.name, Estimates(left_out)))
@@ -370,17 +373,17 @@ def partition_selected_columns(policy: Policy) -> tuple[str, ...]:
 
 
 def delta_uses(columns: tuple[str, ...]) -> str:
-    """Which questions a delta of the policy is for; `columns` are from `partition_selected_columns`."""
+    """Which questions use the policy's delta; `columns` are those of partition selection."""
     found = f"those that group by {_some(columns)}, and " if columns else ""
-    return f"{found}by default those of which one person may be in several groups"
+    return f"{found}by default those with one person in several groups"
 
 
 def _budgets(policy: Policy, columns: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Default budgets in which no query's delta fits."""
+    """Default budgets with less delta than one query may need."""
     for name, budget in (("analyst", policy.budgets.analyst), ("dataset", policy.budgets.dataset)):
         if budget is not None and budget.delta < policy.delta:
             less = f"{budget.delta:g} is less than the delta of one query, {policy.delta:g}"
-            refused = f"questions that ask for it will be refused, {delta_uses(columns)}"
+            refused = f"questions that need it will be refused, {delta_uses(columns)}"
             yield f"budgets.{name}.delta", f"{less}: {refused}"
 
 

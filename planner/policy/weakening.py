@@ -1,10 +1,10 @@
-"""Which changes of a policy weaken what it protects: the one place that decides it.
+"""Decide which changes of a policy weaken what it protects.
 
-A change weakens when afterwards fewer people, paths or rows are protected, more is believed without proof (fan-outs,
-rows per unit, foreign keys that the database does not enforce), more may be asked or is shown (tables, a larger
-charge, found group keys, smaller groups), or the data or the ledger is another one. What only changes accuracy, or is
-enforced whatever the data (ranges, domains, steps, groups per unit, the grain of time), does not. What this file does
-not know weakens.
+A change weakens in four ways. Fewer people, paths or rows are protected. More is believed without proof: fan-outs,
+rows per unit, foreign keys that the database does not enforce. More may be queried or shown: tables, a larger charge,
+partition selection, smaller groups. Or the data or the ledger is another one. A change of accuracy alone does not
+weaken, nor does one that is enforced on all data: ranges, domains, steps, groups per unit, the grain of time. A
+setting without a rule here weakens.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from typing import Any
 from planner.policy.policy import ColumnPolicy, DeclaredForeignKey, Policy, TablePolicy
 
 _Rule = Callable[[str, Any, Any], Iterator[str]]
-"""A setting with its old and new value, which differ, to what is weaker about the new one."""
+"""From a setting with its old and new value, which differ, to sentences on what is weaker."""
 
 
 def weakenings(old: Policy, new: Policy) -> tuple[str, ...]:
-    """What is weaker under the new policy, one sentence each for the custodian; none when nothing is."""
+    """What is weaker under the new policy, one sentence each for the administrator."""
     return tuple(_differences(old, new, _POLICY))
 
 
 def _differences(old: object, new: object, rules: Mapping[str, _Rule], path: str = "") -> Iterator[str]:
-    """Each changed field by its rule; one that has no rule weakens."""
+    """Apply each changed field's rule; a field without a rule weakens."""
     for name in sorted({field.name for one in (old, new) for field in fields(one)}):  # type: ignore[arg-type]
         before, after = getattr(old, name, None), getattr(new, name, None)
         if before != after:
@@ -40,7 +40,7 @@ _SETTINGS = {
     "max_epsilon": "privacy.max_epsilon",
     "minimum_frequency": "privacy.minimum_frequency",
 }
-"""Fields that the file calls otherwise."""
+"""Fields with another name in the file."""
 
 
 def _rule(what: str, weaker: Callable[[Any, Any], bool]) -> _Rule:
@@ -64,8 +64,8 @@ _lowered = _rule("lowered", lambda before, after: not after >= before)
 _limit = _rule("raised", lambda before, after: _fewer(after, before))
 _allowed = _rule("allowed", lambda before, after: after and not before)
 _dropped = _rule("no longer", lambda before, after: before and not after)
-_promise = _rule("promises more than before", _fewer)
-"""A bound that is believed: a smaller one claims more, and none claims nothing."""
+_promise = _rule("declares a smaller bound", _fewer)
+"""A declared bound: a smaller one claims more, and none claims nothing."""
 
 
 def _units(
@@ -91,7 +91,7 @@ def _foreign_keys(
 
 
 def _named(key: DeclaredForeignKey) -> tuple[str, tuple[str, ...]]:
-    """How sentences call a foreign key, and the key that it references, which they leave out."""
+    """The name of a foreign key in sentences, and its referenced key, which they leave out."""
     return f"foreign_keys {key.table} ({', '.join(key.columns)}) to {key.references}", key.key
 
 
@@ -99,10 +99,10 @@ _FOREIGN_KEY: Mapping[str, _Rule] = {"owning": _dropped, "fanout": _promise, "ac
 
 
 def _tables(setting: str, before: Mapping[str, TablePolicy], after: Mapping[str, TablePolicy]) -> Iterator[str]:
-    """A table that is taken out can be asked about no more; who owns rows through it does not change by that."""
+    """A table that is taken out can no longer be queried; ownership through it does not change."""
     for name in sorted(before.keys() | after.keys()):
         if name not in before:
-            yield f"{setting}.{name}: its rows may be asked about"
+            yield f"{setting}.{name}: its rows may be queried"
         old, new = before.get(name, TablePolicy()), after.get(name, TablePolicy())
         yield from _differences(old, new, _TABLE, f"{setting}.{name}.")
 
@@ -115,13 +115,13 @@ def _rows_per_unit(setting: str, before: Mapping[str, int], after: Mapping[str, 
 def _columns(setting: str, before: Mapping[str, ColumnPolicy], after: Mapping[str, ColumnPolicy]) -> Iterator[str]:
     for name, declared in sorted(after.items()):
         if declared.discover and not (name in before and before[name].discover):
-            yield f"{setting}.{name}: values found among its rows may be shown"
+            yield f"{setting}.{name}: partition selection may show its values"
 
 
 def _keys(setting: str, before: tuple[tuple[str, ...], ...], after: tuple[tuple[str, ...], ...]) -> Iterator[str]:
     for key in after:
         if key not in before:
-            yield f"{setting}: ({', '.join(key)}) is believed without a constraint"
+            yield f"{setting}: ({', '.join(key)}) is trusted without a constraint"
 
 
 _TABLE: Mapping[str, _Rule] = {
@@ -130,10 +130,10 @@ _TABLE: Mapping[str, _Rule] = {
     "columns": _columns,
     "rows": _promise,
     "keys": _keys,
-    "accepted_null_owners": _harmless,  # it says how many rows no answer counts, and changes none
-    "clip": _harmless,  # contributions are cut there, and the noise is for that
-    "at_most": _harmless,  # the noise is for it, and whoever has more is cut to it
-    "append_only": _harmless,  # what is kept by it was released and charged before
+    "accepted_null_owners": _harmless,  # it says how many rows no answer counts
+    "clip": _harmless,  # contributions are clipped there, and the noise fits
+    "at_most": _harmless,  # larger contributions are clipped, and the noise fits
+    "append_only": _harmless,  # cached answers were released and charged before
 }
 
 _SIDE_CHANNELS: Mapping[str, _Rule] = {
@@ -148,21 +148,20 @@ _POLICY: Mapping[str, _Rule] = {
     "name": _harmless,
     "database_url": _other,
     "ledger_path": _other,
-    "epsilon": _harmless,  # a default: whoever may ask for max_epsilon could ask for it before
+    "epsilon": _harmless,  # a default: max_epsilon could be asked for before
     "max_epsilon": _raised,
     "delta": _raised,
-    "global_sensitivity": _harmless,  # r2t loses accuracy by a false one, never privacy
+    "global_sensitivity": _harmless,  # a false one costs accuracy of r2t, not privacy
     "privacy_units": _units,
     "foreign_keys": _foreign_keys,
     "tables": _tables,
     "solver": _harmless,
-    "database_limits": _harmless,  # of cost; whoever reads more learns no more from what is released
+    "database_limits": _harmless,  # they bound cost; the noise does not depend on them
     "mirror": _harmless,  # the same rows in another place
-    "question_key_file": _harmless,  # analysts' words in the ledger, sealed; nobody's rows
+    "question_key_file": _harmless,  # encrypted question texts in the ledger, no rows
     "time_grain": _harmless,
-    "groups_per_unit": _harmless,  # kept by leaving rows out, and the noise is for what it says
-    # What fewer people share is withheld. The test is a release that shares the question's own charge, so to ask for
-    # it, or for more people, costs accuracy alone.
+    "groups_per_unit": _harmless,  # enforced by leaving rows out, and the noise fits
+    # Smaller groups are withheld by a release within the question's own charge, so raising it costs accuracy alone.
     "minimum_frequency": _rule("smaller groups are shown", lambda before, after: (after or 0) < (before or 0)),
     "budgets": _harmless,  # defaults: no account that there is changes by them
     "side_channels": lambda setting, before, after: _differences(before, after, _SIDE_CHANNELS, "privacy."),

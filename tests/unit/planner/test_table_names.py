@@ -55,12 +55,12 @@ def test_a_policy_of_public_tables_is_the_same_with_and_without_its_search_path(
 
 def test_policies_that_name_tables_wrongly() -> None:
     for before, after, words in [
-        ('["clinic", "ref"]', '["clinic", "clinic"]', "schemas: names a schema twice"),
+        ('["clinic", "ref"]', '["clinic", "clinic"]', "schemas: must name different schemas"),
         ('["clinic", "ref"]', '["pg_catalog"]', "schemas: schema pg_catalog is PostgreSQL's own"),
         ('["clinic", "ref"]', "[]", "schemas: must be a list of names"),
         ('[tables."ref.ward"]', "[tables.ref.ward]", r'tables.ref.ward: .* in quotes: \[tables."SCHEMA.ward"\]'),
-        ("patient = ", "clinic.patient = ", "privacy_units.clinic: a table of a schema is named in quotes"),
-        ('[tables."ref.ward"]', '[tables."a.b.c"]', "tables.a.b.c: names no table"),
+        ("patient = ", "clinic.patient = ", "privacy_units.clinic: put the name of a table with its schema"),
+        ('[tables."ref.ward"]', '[tables."a.b.c"]', "tables.a.b.c: is no table name"),
         ('[tables."ref.ward"]', '[tables."clinic.visit"]', "visit: is the same table as another setting"),
         ('[tables."ref.ward"]', '[tables."information_schema.tables"]', "PostgreSQL's own"),
     ]:  # fmt: skip

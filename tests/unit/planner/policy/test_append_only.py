@@ -29,7 +29,7 @@ def test_without_it_a_policy_is_what_it_was() -> None:
 
 def test_what_is_no_promise_is_refused() -> None:
     for written, said in [
-        ('append_only = "admitted_at"', "says by which column, and when"),
+        ('append_only = "admitted_at"', "needs a column and a number of days"),
         ('append_only = { column = "admitted_at" }', "closed_after_days: must be a whole number"),
         ('append_only = { column = "admitted_at", closed_after_days = 0 }', "closed_after_days: must be"),
         ('append_only = { column = "admitted_at", closed_after_days = 40000 }', "closed_after_days: must be"),
@@ -43,10 +43,10 @@ def test_it_fits_the_catalog() -> None:
     for before, after, said in [
         ('"admitted_at", closed', '"admitted", closed',
          r"append_only: no column admitted; did you mean admitted_at"),
-        ('"admitted_at", closed', '"cost", closed', r"append_only: cost is of type integer; a date or a timestamp"),
+        ('"admitted_at", closed', '"cost", closed', r"append_only: cost is of type integer; use a date"),
         ("[tables.holiday]\npublic = true",
          '[tables.holiday]\npublic = true\nappend_only = { column = "day", closed_after_days = 7 }',
-         r"tables.holiday.append_only: is for private tables"),
+         r"tables.holiday.append_only: needs a private table"),
     ]:  # fmt: skip
         schema, _ = clinic("date")
         assert before in TEXT

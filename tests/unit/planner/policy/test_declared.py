@@ -72,7 +72,7 @@ def test_a_public_view_over_people_is_asked_by_itself_and_not_beside_their_rows(
     schema = with_declared_keys(schema, policy)
     assert bind_public(read("SELECT ward, n FROM wards").tree, schema, policy).reads == ("wards",)
     for joined in ("JOIN", "LEFT JOIN"):
-        with pytest.raises(UnsupportedSQL, match="'wards' may be computed from rows that people own"):
+        with pytest.raises(UnsupportedSQL, match="'wards' may be computed from owned rows"):
             planned(f"SELECT count(*) FROM visit v {joined} wards w ON v.ward = w.ward AND w.n > 1", schema, policy)
 
 

@@ -72,8 +72,8 @@ def test_mistakes_are_named() -> None:
         ('"env:DB"', '"postgresql://host/db?password=hunter2"', "env:NAME"),
         ('"env:DB"', '"host=h password=hunter2"', "env:NAME"), ('"env:DB"', '"postgresql://[broken"', "not a URL"),
         ("epsilon = 1\n", "epsilon = 0\n", "epsilon"),
-        ("epsilon = 1\n", "epsilom = 1\n", "privacy.epsilon: is missing; is it what you call `epsilom`"),
-        ("[privacy]", "[privcy]", "privacy.epsilon: is missing; is it what you call `privcy`"),
+        ("epsilon = 1\n", "epsilom = 1\n", "privacy.epsilon: is missing; did you mean it by `epsilom`"),
+        ("[privacy]", "[privcy]", "privacy.epsilon: is missing; did you mean it by `privcy`"),
         ("epsilon = 1\n", 'epsilon = 1\ntime_grain = "dya"\n', "did you mean day"),
         ("[tables.person]", '[tables.person.columns]\nx = { step = "mnth" }', "did you mean month"),
         ("epsilon = 1\n", "epsilon = 3\n", "max_epsilon"), ("epsilon = 1\n", "epsilon = nan\n", "finite"),
@@ -154,7 +154,7 @@ def test_settings_that_nobody_uses_keep_the_hash_of_older_versions() -> None:
     )
     assert read.hash != parse_policy(MINIMAL + key).hash
     assert read.tables["person"].keys == (("id",), ("b", "c"))
-    assert read.acknowledged == ("a (b): 4 rows without their person", "person: 3 rows that belong to nobody")
+    assert read.acknowledged == ("a (b): 4 rows without their person", "person: 3 rows without an owner")
     for wrong in ("keys = [[]]", 'keys = "id"', "accepted_null_owners = -1"):
         with pytest.raises(PolicyInvalid):
             parse_policy(MINIMAL + wrong)
@@ -213,11 +213,11 @@ def test_a_table_may_name_its_files() -> None:
 def test_a_pattern_stays_inside_the_folder_and_means_one_thing() -> None:
     for pattern, words in [
         ("/lake/*.parquet", "inside the folder"), ("../*.parquet", "inside the folder"),
-        ("a/../../*.parquet", "inside the folder"), ("a//*.parquet", "is a pattern of files"),
-        ("./a.parquet", "is a pattern of files"), ("a/*", "is a pattern of files"),
-        ("[ab].parquet", "is made of names"), ("a**/*.parquet", "is made of names"),
-        ("a/**.parquet", "is made of names"), ("year=*/Year=*/*.parquet", "names the column"),
-        ("*=1/*.parquet", "names the column"), ("=1/*.parquet", "names the column"),
+        ("a/../../*.parquet", "inside the folder"), ("a//*.parquet", "must be a pattern of files"),
+        ("./a.parquet", "must be a pattern of files"), ("a/*", "must be a pattern of files"),
+        ("[ab].parquet", "may contain names"), ("a**/*.parquet", "may contain names"),
+        ("a/**.parquet", "may contain names"), ("year=*/Year=*/*.parquet", "must name the column"),
+        ("*=1/*.parquet", "must name the column"), ("=1/*.parquet", "must name the column"),
     ]:  # fmt: skip
         with pytest.raises(PolicyInvalid, match=rf"tables\.person\.parquet: .*{words}"):
             parse_policy(MINIMAL + f'parquet = "{pattern}"\n')

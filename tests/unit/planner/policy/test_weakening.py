@@ -86,12 +86,12 @@ def test_what_protects_less_is_named() -> None:
         ("[tables.bill]\n", "[tables.secrets]\n[tables.bill]\n", "tables.secrets"),
         ("rows_are_units = true", "rows_are_units = false", "tables.bill.rows_are_units"),
         ("[tables.bill]\nrows_are_units = true", "", "tables.bill.rows_are_units"),
-        ("cost = { range", "cost = { discover = true, range", "visit.columns.cost: values found"),
+        ("cost = { range", "cost = { discover = true, range", "visit.columns.cost: partition selection"),
         ("patient = 10", "patient = 9", "rows_per_unit.patient"),
         ("delta = 1e-7", "delta = 1e-7\nmin_epsilon = 0.0009", "privacy.min_epsilon: lowered"),
         ("delta = 1e-7", "delta = 1e-7\nunbounded_joins = true", "privacy.unbounded_joins: allowed"),
         ("delta = 1e-7", "delta = 1e-7\nanswer_quantum = 0.5", "privacy.answer_quantum: lowered"),
-        ("rows_are_units = true", "rows_are_units = true\nrows = 10", "tables.bill.rows: promises"),
+        ("rows_are_units = true", "rows_are_units = true\nrows = 10", "tables.bill.rows: declares a smaller bound"),
         ("patient = 10", "patient = 10, doctor = 10", "rows_per_unit.doctor"),
     ]:  # fmt: skip
         found = changed(before, after)
@@ -146,6 +146,6 @@ def test_a_policy_is_as_strong_as_itself() -> None:
 
 def test_a_key_that_is_believed_weakens_and_an_acknowledged_number_does_not() -> None:
     ward = "rows_per_unit = { patient = 10 }"
-    assert changed(ward, f'{ward}\nkeys = ["id"]') == ("tables.visit.keys: (id) is believed without a constraint",)
+    assert changed(ward, f'{ward}\nkeys = ["id"]') == ("tables.visit.keys: (id) is trusted without a constraint",)
     assert changed(ward, f"{ward}\naccepted_null_owners = 7") == ()
     assert changed("fanout = 10", "fanout = 10\naccepted_orphans = 7") == ()
