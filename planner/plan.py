@@ -1,4 +1,4 @@
-"""The Plan: everything that is decided about a query before any private row is read. All of it is public."""
+"""The plan of a query: everything decided before a private row is read. All of it is public."""
 
 from __future__ import annotations
 
@@ -23,26 +23,29 @@ SamplingStrategy = Literal["pushdown", "join tree", "thinning", "join result", "
 
 SizeClass = Literal["linear", "equi_joined", "unbounded"]
 SIZE_CLASSES: tuple[SizeClass, ...] = get_args(SizeClass)
-"""From the least to the most that a join may explode."""
+"""In order: each class may grow faster than the one before."""
 
 LONGEST_S = 512.0
-"""Beyond the longest that a question waits for a worker and is measured, twice where a connection is lost."""
+"""Seconds, longer than any question takes, including a second measurement after a lost connection."""
 
 _GAP = 0.01
-"""eta where a tuple has three owners or more. Five times as much would save a quarter of the passes over a dense
-graph's tuples (`make benchmark NAME=trust`), and cost every answer 4% more noise: not worth it at any epsilon."""
+"""The solver's relative gap eta where a tuple has three owners or more.
+
+Five times as much would save a quarter of the solver's passes on dense graphs (`make benchmark NAME=trust`). It would
+add 4% noise to every answer, so it does not pay at any epsilon.
+"""
 
 _EXACT_PARTIES = 2
 
 _MOST_LISTED = 10_000
-"""Values of a key that a statement lists."""
+"""The most values of a key that a statement lists."""
 
 _LISTED: frozenset[type] = frozenset({str, int, bool, type(None)})
 
 
 @dataclass(frozen=True)
 class Owner:
-    """One owner position: the privacy-unit relation and the SQL expression that holds the unit's key."""
+    """One owner position: the privacy-unit relation, and SQL for the unit's key."""
 
     relation: str
     key: exp.Expr
@@ -50,7 +53,10 @@ class Owner:
 
 @dataclass(frozen=True)
 class Products:
-    """Of a sum of products: the places of its factors' sums and the count, around whose quotients it is measured."""
+    """What a sum of products is measured around: the quotients of its factors' sums and the count.
+
+    The fields are places among the plan's releases.
+    """
 
     x: int
     y: int
@@ -59,9 +65,9 @@ class Products:
 
 @dataclass(frozen=True)
 class Centre:
-    """Of what an average is measured around: the sum over all groups, over how many rows there are, at place `count`.
+    """A released centre for an average: the sum over all groups, divided by the release at place `count`.
 
-    It is one number for all groups, and every group's value is that number.
+    It is one number, the same for all groups.
     """
 
     count: int
@@ -69,24 +75,27 @@ class Centre:
 
 @dataclass(frozen=True)
 class Deviation:
-    """Of a sum for an average: what its centre leaves, S(x) - a n, with a the released centre, by their places."""
+    """The part of an average that its centre leaves: S(x) - a n, with a the released centre, n the count.
+
+    The fields are places among the plan's releases.
+    """
 
     centre: int
     count: int
 
 
 Around = Products | Centre | Deviation
-"""What a sum is measured around, other than 0."""
+"""What a sum is measured around, if not 0."""
 
 
 @dataclass(frozen=True)
 class ContributionBound:
-    """What the policy says that one person adds to a release, to all groups together, in the answer's own unit.
+    """The policy's bound on what one person contributes to a release, over all groups, in the answer's own unit.
 
     Attributes:
-      clip: where contributions are cut, below `at_most`; None: they are cut there.
-      at_most: what nobody exceeds; None: nothing is promised. Accuracy alone rests on it.
-      counted: is a part of the release's epsilon spent on how many people have more than `clip`?
+      clip: where contributions are clipped, below `at_most`; None: at `at_most`.
+      at_most: what nobody exceeds; None: not declared. Only accuracy rests on it.
+      counted: does part of the release's epsilon count the people above `clip`?
     """
 
     clip: float | None = None
@@ -96,7 +105,7 @@ class ContributionBound:
 
 @dataclass(frozen=True)
 class Ranked:
-    """A quantile or an extreme: SQL of a value's place on a grid, bigint or NULL, and the rank asked for."""
+    """A quantile or an extreme: SQL for a value's place on a grid (bigint or NULL), and the rank."""
 
     place: exp.Expr
     grid: Grid
@@ -109,28 +118,26 @@ class Release:
 
     Attributes:
       label: how EXPLAIN names it, for example `sum(l_quantity), positive part`.
-      weight: SQL for the integer weight of one join tuple, in units of 2^-30 of `weight_bound`: bigint,
-        never NULL, in [0, 2^30], total (it cannot raise).
-      weight_bound: W > 0, what 2^30 units of weight are in the answer's own unit.
-      epsilon: the part of the query's epsilon that this release spends, for all groups together.
-      whole: is every weight 0 or the bound?
-      distinct: for COUNT(DISTINCT x), the canonical SQL of x; `weight` is then the whole weight where x is not
-        NULL and weight_bound is 1. None otherwise.
-      determined: for COUNT(DISTINCT x), does every owner determine x, so that one unit changes the count by at
-        most one value (docs/mathematics.md, section 2.7)? Only accuracy rests on it: the count is cut to one value
-        per unit.
-      owned: for COUNT(DISTINCT x) of tuples with one owner, does x determine the owner, so that each value is one
-        unit's (`planner.sensitivity.groups_per_unit`)? Only accuracy rests on it.
-      less: SQL of the weight that is taken off `weight`, of the same bound, where rows add to the release with either
-        sign; None where none does.
-      around: of a sum of products that is measured around means, and of the parts of an average; None of any other.
-      ranked: of a quantile or an extreme, what is ranked; `weight` is then the whole weight where the tuple counts,
-        and weight_bound 1. None of any other.
-      most: the public bound of what one tuple adds, in the answer's own unit; at most W, and hardly less
+      weight: SQL for the weight of one join tuple in units of 2^-30 of `weight_bound`: a bigint in [0, 2^30]. It is
+        never NULL and cannot raise.
+      weight_bound: W > 0, what 2^30 units are in the answer's own unit.
+      epsilon: its part of the query's epsilon, for all groups together.
+      whole: is every weight either 0 or the bound?
+      distinct: for COUNT(DISTINCT x), the canonical SQL of x. `weight` is then whole where x is not NULL, and
+        `weight_bound` is 1.
+      determined: for COUNT(DISTINCT x), does every owner determine x? Then one unit changes the count by at most one
+        value (docs/mathematics.md, section 2.7). Only accuracy rests on it: each unit counts with one value.
+      owned: for COUNT(DISTINCT x), does x determine the one owner of its tuple, so that each value belongs to one
+        unit (`planner.sensitivity.groups_per_unit`)? Only accuracy rests on it.
+      less: SQL of a weight that is subtracted from `weight`, with the same bound; None if rows only add.
+      around: what it is measured around: only for sums of products and the parts of an average.
+      ranked: what is ranked: only for a quantile or an extreme. `weight` is then whole where the tuple counts, and
+        `weight_bound` is 1.
+      most: the public bound on one tuple, in the answer's own unit: W or a little less
         (`planner.rewriting.guard_weight`).
       rounded: are weights rounded to units?
-      column: of a sum of the values of one column, or of some of them: which column, as (alias, name).
-      bound: what the policy says that one person adds (`planner.planning.contribution_bounds`); None: nothing.
+      column: the summed column as (alias, name); None if it is not the sum of one column.
+      bound: the policy's bound on one person's contribution (`planner.planning.contribution_bounds`), if any.
     """
 
     label: str
@@ -151,17 +158,17 @@ class Release:
 
     @property
     def counts_exceeding(self) -> bool:
-        """Is a part of its epsilon spent on how many people have more than the policy lets count?"""
+        """Does part of its epsilon count the people above the policy's `clip`?"""
         return self.bound is not None and self.bound.counted
 
     @property
     def is_raised(self) -> bool:
-        """Are its intervals raised by what those people may lose: beside noise, in all groups alike?"""
+        """Are its intervals extended by what people above `clip` may lose?"""
         return self.bound is not None and self.bound.counted and self.bound.at_most is not None
 
     @property
     def is_sum(self) -> bool:
-        """Is it a sum or count of tuples, not of distinct values, and no rank?"""
+        """Is it a sum or a count of tuples, rather than of distinct values or a rank?"""
         return self.distinct is None and self.ranked is None
 
 
@@ -170,10 +177,10 @@ class GroupKey:
     """One GROUP BY key.
 
     Attributes:
-      key: SQL expression over the join tuple.
+      key: SQL over the join tuple.
       type: the result type of the key.
-      omitted: a sentence for people: which rows fall into no group; None where all fall into one.
-      within: conditions, each total; a row that fails one of them is among those.
+      omitted: a sentence about the rows that fall into no group; None if there are none.
+      within: conditions that cannot raise; a row that fails one of them falls into no group.
     """
 
     key: exp.Expr
@@ -184,16 +191,16 @@ class GroupKey:
 
 @dataclass(frozen=True)
 class GroupDomain:
-    """The public values of one group key, or of several that the public knows together.
+    """The public values of one group key, or of several keys together.
 
-    The groups of an answer are every combination of its domains.
+    The groups of an answer are all combinations of its domains.
 
     Attributes:
-      keys: the places of the keys in Plan.group_keys.
-      values: of the one key, or None when `statement` finds them.
-      statement: SQL over public tables and declared values, one column per key, distinct and in order; or None.
-        Without values and without a statement the key's values are found among the private rows (GroupSelection).
-      why: where they come from, for EXPLAIN; `{n}` stands for how many there are.
+      keys: places in Plan.group_keys.
+      values: of the single key; None if `statement` finds them.
+      statement: SQL over public tables and declared values, one column per key, distinct and in order. If both are
+        None, partition selection finds the values among private rows (GroupSelection).
+      why: where the values come from, for EXPLAIN; `{n}` stands for their number.
     """
 
     keys: tuple[int, ...]
@@ -203,23 +210,22 @@ class GroupDomain:
 
     @property
     def selects_partitions(self) -> bool:
-        """Are the values found among the private rows?"""
+        """Does partition selection find the values among private rows?"""
         return self.values is None and self.statement is None
 
 
 @dataclass(frozen=True)
 class GroupSelection:
-    """Which groups an answer shows, decided by their noisy numbers of privacy units: a release of its own.
+    """The release that decides which groups an answer shows, by their noisy numbers of privacy units.
 
     Attributes:
-      weight: SQL of the weight of a tuple that counts: the whole one, whatever the aggregates ask.
-      epsilon: the part of the query's epsilon that it spends, for all groups together.
-      delta: the part of the query's delta: more than 0 where keys are found among the private rows, which may only
-        show what could be there without any one unit (docs/mathematics.md, section 5.4); 0 where all keys are public.
-      minimum: the custodian's minimum frequency, or None.
-      votes: does nothing bound the groups of one unit, so that each unit spreads one vote over its own
-        (`privacy.mechanisms.partition_selection`)? Otherwise it counts as one in each of at most
-        `UnitBounds.groups`.
+      weight: SQL of the weight of a tuple that counts: always whole.
+      epsilon: its part of the query's epsilon, for all groups together.
+      delta: its part of the query's delta: above 0 if keys are found among private rows (docs/mathematics.md, section
+        5.4), else 0.
+      minimum: the administrator's minimum frequency, or None.
+      votes: is the number of a unit's groups unbounded, so that each unit spreads one vote over its groups
+        (`privacy.mechanisms.partition_selection`)? Otherwise it counts as one in at most `UnitBounds.groups` groups.
     """
 
     weight: exp.Expr
@@ -231,12 +237,12 @@ class GroupSelection:
 
 @dataclass(frozen=True)
 class KindReach:
-    """Which groups the units of a privacy-unit relation may be in (`planner.sensitivity.groups_per_unit`).
+    """Which groups the units of one relation may reach (`planner.sensitivity.groups_per_unit`).
 
     Attributes:
-      relation: whose units.
-      determines: per position that they stand in, the places of the group keys that follow from the unit; no two
-        positions are the same function of it. None of them: the unit may be in every group.
+      relation: the privacy-unit relation.
+      determines: per position, the places of the group keys that follow from the unit. Positions that are the same
+        function of the unit are listed once. Empty: the unit may reach every group.
     """
 
     relation: str
@@ -245,18 +251,17 @@ class KindReach:
 
 @dataclass(frozen=True)
 class UnitBounds:
-    """What one unit contributes at most.
+    """The most that one unit contributes.
 
     Attributes:
-      groups: L0, the largest number of groups one unit can reach; None when only d bounds it.
-      rule: `groups`, where the policy's declaration is that number: its tuples in further groups are left out. None:
-        there is no such rule, or a key's owner needs none.
-      kinds: which group keys follow from units of each relation, where some do and the mechanism makes use of it: how
-        many groups each reaches is known with the list of groups. Empty: `groups` is for all of them.
-      tuples: Delta, the public bound on the join tuples of one unit by declared fan-outs, before compaction; None
-        when none follows.
-      assumed: the request's `at_most`, in the unit of the answer: what one person adds at most to a sum
-        or count in one group. None: nothing is said. Privacy does not rest on it.
+      groups: L0, the most groups that one unit reaches; None if only the number of groups bounds it.
+      rule: equal to `groups` if the policy's `groups_per_unit` sets that number: a unit's tuples in further groups
+        are left out. None if the policy has no such setting, or the query needs none.
+      kinds: which group keys follow from the units of each relation, if the mechanism uses that. The numbers follow
+        once the groups are known. Empty: `groups` holds for all units.
+      tuples: Delta, the most join tuples of one unit by declared fan-outs, before merging; None if unbounded.
+      assumed: the request's `at_most`: the most that one person adds to a sum or count in one group, in the answer's
+        unit; None if the request has none. Privacy does not rest on it.
     """
 
     groups: int | None = None
@@ -267,26 +272,26 @@ class UnitBounds:
 
 
 TreeColumn = tuple[int, int]
-"""The place of a part of a tree, and of a column among those that are read of it; or CONSTANT and a value."""
+"""The place of a part in a join tree and of a column in that part; or CONSTANT and a value."""
 
 MOST_WEIGHT = Fraction(1 << 32)
-"""Loads saturate there, in multiples of what one row adds at most: the largest threshold."""
+"""The largest clipping threshold: contributions saturate there, in multiples of what one row adds at most."""
 
 CONSTANT = -1
-"""Instead of a part: the same whole number in every tuple. Instead of a part above: there is none."""
+"""In the place of a part: the same whole number in every tuple; in the place of a parent: there is none."""
 
 Comparison = Literal["<", "<=", ">", ">=", "<>"]
 
 
 @dataclass(frozen=True)
 class TreeShape:
-    """How the parts of an acyclic join meet, and what a tuple shows. Parts stand in an order with parents first.
+    """How the parts of an acyclic join meet, and what a tuple shows. Parents come before their children.
 
     Attributes:
-      parents: per part, the place of the part above; CONSTANT of the first.
-      meets: per part, the pairs of its columns and those of the part above that are equal: whole numbers, never NULL.
-      widths: per part, how many columns are read.
-      comparisons: what else holds of a tuple, of columns of two parts: whole numbers, never NULL.
+      parents: per part, the place of its parent; CONSTANT for the first part.
+      meets: per part, the pairs of equal columns in it and in its parent: whole numbers, never NULL.
+      widths: per part, the number of columns that are read.
+      comparisons: further conditions on columns of two parts: whole numbers, never NULL.
       outputs: what BackendQuery.join would show: o0, ..., k0, ..., w0, ....
     """
 
@@ -310,17 +315,18 @@ class SamplingPlan:
     """How the join tuples are sampled.
 
     Attributes:
-      strategy: `pushdown`: TABLESAMPLE on the one relation whose rows determine the join tuples; `join tree`: the
-        proxy reads the tables of an acyclic join, and draws tuples that nobody makes; `thinning`: the
-        database compacts and counts, the proxy draws how many of each row's tuples stay; `join result`: the
-        same, one row per distinct weights too; `as written`: the analyst's own TABLESAMPLE on a relation that
-        fans out.
-      rate: q in (0, 1), exactly the chance that a join tuple is kept; released values are divided by it.
-      reason: one sentence why this strategy, and what is charged.
-      relation: the relation whose rows are sampled, None when the proxy samples.
-      alias: its alias in the source, None when the proxy samples.
-      percent: the rate as TABLESAMPLE is told it, None when the proxy samples.
-      tree: the tree, of `join tree`.
+      strategy: one of:
+        `pushdown`: TABLESAMPLE on the one relation whose rows determine the join tuples;
+        `join tree`: the proxy reads the tables of an acyclic join and draws tuples without making the join;
+        `thinning`: the database counts equal tuples, and the proxy draws how many of them stay;
+        `join result`: the same, with one row per distinct weight, too;
+        `as written`: the analyst's TABLESAMPLE on a relation whose rows may stand in several tuples.
+      rate: q in (0, 1), exactly the chance that a join tuple stays; released values are divided by it.
+      reason: one sentence on why this strategy, and what is charged.
+      relation: the sampled relation; None if the proxy samples.
+      alias: its alias in the source; None if the proxy samples.
+      percent: the rate as TABLESAMPLE takes it; None if the proxy samples.
+      tree: the tree of a `join tree`.
     """
 
     strategy: SamplingStrategy
@@ -343,11 +349,12 @@ class JoinSize:
 
     Attributes:
       kind: its class (`planner.sensitivity.join_size`).
-      free_steps: how many rows beyond the first no key and no fan-out finds; each multiplies by an unknown number.
-      explodes: is a private row among them, so that one person's rows may multiply one another?
-      most_tuples: the most join tuples by declared numbers of rows and fan-outs; None where none follows.
-      undeclared: the tables whose numbers of rows would have to be declared for `most_tuples`.
-      apart: where the class is unbounded, two tables that no key connects, by name.
+      free_steps: how many rows after the first are found by no key and no fan-out; each multiplies the join by an
+        unknown number.
+      explodes: is a private row among them, so that one person's rows may multiply each other?
+      most_tuples: the most join tuples by declared rows and fan-outs; None if unbounded.
+      undeclared: the tables whose `rows` would have to be declared for `most_tuples`.
+      apart: for an unbounded join, two tables that no key connects.
     """
 
     kind: SizeClass = "linear"
@@ -360,11 +367,11 @@ class JoinSize:
 
 @dataclass(frozen=True)
 class AnswerTimes:
-    """When the answer of one question may leave, in seconds after it began.
+    """When the answer of one question may leave, in seconds after the question began.
 
     Attributes:
-      first_s: the first moment; the others are twice, four times, ... as late. 0: at any time.
-      last_s: the last one, at which it fails if it is not there. inf: none is.
+      first_s: the first moment; each further one is twice as late. 0: at any time.
+      last_s: the last moment; a question without an answer fails then. inf: there is no last one.
     """
 
     first_s: float = 0.0
@@ -372,7 +379,7 @@ class AnswerTimes:
 
     @property
     def outcomes(self) -> float:
-        """N: the moments, each with an answer or a failure; inf where the answer is not held."""
+        """N: every moment with an answer or a failure; inf if the answer is not held."""
         if not self.first_s:
             return math.inf
         last = LONGEST_S if math.isinf(self.last_s) else self.last_s
@@ -384,25 +391,25 @@ class Plan:
     """What will be read, released and charged.
 
     Attributes:
-      source: the join after provenance completion: FROM and WHERE, no select list.
+      source: the join with the tables that find the owners: FROM and WHERE, no select list.
       owners: the distinct owner positions of a join tuple (the union over every base row).
-      releases: at least one, but where groups are only named (`planner.planning.make_plan`).
+      releases: none only if the query asks for group keys alone (`planner.planning.make_plan`).
       group_keys: empty without GROUP BY.
-      domains: where their values come from; each key stands in one of them.
+      domains: where the values of the keys come from; each key belongs to one domain.
       display: what the answer shows of the released groups.
-      epsilon, delta: the charge: the releases', and the selection's.
-      mechanism: which mechanism releases.
-      reason: one sentence why this mechanism and these numbers, for EXPLAIN.
+      epsilon, delta: the whole charge, including that of the selection.
+      mechanism: what releases.
+      reason: one sentence on the choice of the mechanism, for EXPLAIN.
       fingerprint: of the schema that the plan was made for.
       policy_hash: of the policy that the plan was made for.
-      bounds: what one unit contributes at most.
+      bounds: the most that one unit contributes.
       sampling: how the join tuples are sampled; None reads them all.
       selection: which groups are shown; None shows all.
-      release_delta: what of `delta` the releases may spend together; 0 where every one of them is pure.
+      release_delta: the part of `delta` that the releases share; 0 if all of them are pure.
       size: how large the join can become.
       times: when its answer may leave.
-      notes: sentences for people: what of the question is hardly meant.
-      lone: has no join tuple the same owners and group keys as another (`planner.sensitivity.join_steps`)?
+      notes: sentences for the analyst.
+      lone: do no two join tuples have the same owners and group keys (`planner.sensitivity.join_steps`)?
     """
 
     source: exp.Select
@@ -427,9 +434,9 @@ class Plan:
     lone: bool = False
 
     def adds_at_most(self, release: Release) -> Fraction | None:
-        """What one person adds to a release at most, in normalised weight, by what whoever asks says; else None.
+        """The most that one person adds to a release by the request's `at_most`; None without it.
 
-        Where declared fan-outs say less, it is what they say.
+        In normalised weight. Declared fan-outs lower it.
         """
         if self.bounds.assumed is None:
             return None
@@ -437,10 +444,7 @@ class Plan:
         return said if self.bounds.tuples is None else min(said, Fraction(self.bounds.tuples))
 
     def named_threshold(self, release: Release) -> Fraction | None:
-        """The one threshold that whoever asks, or else the policy, names for a release, in normalised weight.
-
-        None: one is chosen.
-        """
+        """The clipping threshold that the request or the policy names, in normalised weight; None: one is chosen."""
         said, bound = self.adds_at_most(release), release.bound
         if said is not None or bound is None:
             return said
@@ -448,11 +452,11 @@ class Plan:
         return None if most is None else normalised(most, release)
 
     def nested(self, release: Release) -> bool:
-        """Does a unit add min(tau, load) to a release at every threshold tau, as where every tuple has one owner?"""
+        """Does a unit add min(tau, contribution) at every threshold tau, as when every tuple has one owner?"""
         return len(self.owners) == 1 and (release.is_sum or release.determined)
 
     def thresholds(self, release: Release) -> Thresholds:
-        """The thresholds that a release's is chosen from, or the one that is named."""
+        """The candidate thresholds of a release, or the one that is named."""
         named = self.named_threshold(release)
         if named is not None:
             return one_threshold(named)
@@ -461,9 +465,10 @@ class Plan:
         return useful_thresholds(release.whole or counted, self._most_rows(release), fine=fine)
 
     def _most_rows(self, release: Release) -> int | None:
-        """A bound on the rows of one unit, each of weight 1 at most: of an average also by what is left of its count.
+        """A bound on one unit's rows, each of weight 1 at most.
 
-        S(x) - a n of n rows of weights from 0 to 1, and a between them, is at most n; of either sign at most 2 n.
+        The deviation of n rows, S(x) - a n with x and a in [0, 1], is at most n, or 2 n with either sign. So a bound
+        on the count bounds it, too.
         """
         known = [] if self.bounds.tuples is None else [self.bounds.tuples]
         if isinstance(release.around, Centre | Deviation):
@@ -473,27 +478,24 @@ class Plan:
 
     @property
     def columns(self) -> int:
-        """How many columns the answer has, or releases where those are more: each holds a value per group."""
+        """How many values the answer needs per group: its columns, or the releases if there are more."""
         return max(len(self.display.outputs), len(self.releases))
 
     def gap(self, release: Release) -> float:
-        """eta of a release, the solver's constant relative gap: 0 where exact integers are always within reach.
+        """The solver's relative gap eta for a release: 0 if exact integers are always within reach.
 
-        That is so when at most two parties share a tuple: its owners and, where distinct values are counted, the
-        value. The number of owner positions is public; what a tuple of the data needs is not, and does not matter
-        (docs/mathematics.md, section 3.4).
+        They are if at most two parties share a tuple: its owners and, for distinct values, the value. The number of
+        owner positions is public (docs/mathematics.md, section 3.4).
         """
         return _gap(len(self.owners) + (release.distinct is not None))
 
     @property
     def counts_contributions(self) -> bool:
-        """Do its sums follow from how many units have how much, so that no unit need leave the database?
+        """Can the database add up contributions, so that no unit's key leaves it?
 
-        Of tuples with one owner, all of them read, for mechanisms that ask for truncated sums alone. So does a
-        selection of groups that asks how many units each has, whether their keys are public or found among the rows:
-        of a found group the loads say all that is read. Where units vote, a vote hangs on how many groups the unit is
-        in, and where a rule chooses among the groups of a unit, on what it has in each: there the units themselves
-        are needed.
+        It can if all tuples are read, each has one owner, and the mechanism needs truncated sums only. A selection of
+        groups counts the units of each group, which works the same way. Votes need the number of a unit's groups, and
+        the rule of groups per unit needs what a unit has in each: both need the units themselves.
         """
         votes = self.selection is not None and self.selection.votes
         whole = self.sampling is None and self.bounds.rule is None and not votes
@@ -504,10 +506,11 @@ class Plan:
 
     @property
     def counts_norms(self) -> bool:
-        """Do its sums follow from what units of each length have in each group (`planner.rewriting.contributions`)?
+        """Can the database add up the units of each norm in each group (`planner.rewriting.contributions`)?
 
-        Of mechanisms that scale every unit's vector to a length, where no selection of groups asks for more, nor rows
-        add with either sign. Rows of no group must not add to a length: the statement tells which they are.
+        It can for mechanisms that scale each unit's vector to a norm, without a selection of groups and without rows
+        that subtract. Rows outside all groups must not count towards a norm, so the statement must know which they
+        are.
         """
         signed = any(release.less is not None for release in self.releases)
         summed = self.selection is None and not signed and any(release.is_sum for release in self.releases)
@@ -516,9 +519,10 @@ class Plan:
 
     @cached_property
     def known_keys(self) -> Mapping[int, Sequence[KeyCell] | None] | None:
-        """Of the keys whose rows may lie outside of all groups, the values of a group; None as a value: the domain's
-        statement says them. None where a statement is not told which rows have a group: of several keys that the
-        public knows together, of values with a fraction, and of very many.
+        """For each key with rows outside all groups, the values that have a group.
+
+        None as a value: the domain's statement lists them. None as a whole: a statement cannot list them, as of
+        several keys in one domain, of values with a fraction, or of too many values.
         """
         found: dict[int, Sequence[KeyCell] | None] = {}
         for domain in self.domains:
@@ -533,19 +537,19 @@ class Plan:
 
     @property
     def counts_units(self) -> bool:
-        """Are its releases counts of units, each once in a group, by a mechanism that measures all keys at once?"""
+        """Does every release count units, each once per group, by a mechanism that measures all keys at once?"""
         return isinstance(MECHANISMS[self.mechanism], KeyMechanism)
 
     def is_ruled(self, release: Release) -> bool:
-        """Does the custodian's rule of groups per unit bear on it? Not on counts of other distinct values."""
+        """Does the administrator's `groups_per_unit` apply to it? Not to counts of other distinct values."""
         return release.is_sum or self.counts_units
 
     def counts_contributions_of(self, release: Release) -> bool:
-        """Does a COUNT(DISTINCT x) follow from how many units have how many values?
+        """Can the database compute a COUNT(DISTINCT x) from how many values each unit has?
 
-        Of tuples with one owner, where each value is one unit's: what is left of the count at tau is then the sum of
-        min(tau, values of u) over the units u. Where several units may share a value, who keeps it is a program over
-        all of them (`privacy.truncation.truncate`).
+        It can if all tuples are read, each has one owner, and each value belongs to one unit. The count clipped at
+        tau is then the sum of min(tau, values of u) over the units u. Values that several units share need the
+        program of `privacy.truncation.truncate`.
         """
         by_contributions = release.determined or MECHANISMS[counts_values(self.mechanism)].by_contributions
         whole = self.sampling is None and not self.counts_units and len(self.owners) == 1
@@ -556,7 +560,7 @@ class Plan:
     def adds_up(self, release: Release) -> bool:
         """Is a COUNT(DISTINCT x) measured as a sum over units, by what each adds to all groups together?
 
-        Of tuples with one owner, each value being one unit's, where a unit may be in several groups.
+        Only if each tuple has one owner, each value belongs to one unit, and a unit may be in several groups.
         """
         by_units = self.mechanism in ("l1_clip", "l2_clip", "joint_scale")
         spread = bool(self.group_keys) and self.bounds.groups != 1
@@ -564,17 +568,17 @@ class Plan:
 
     @property
     def finds_any_number(self) -> bool:
-        """Are groups found among private rows, in any number of which one unit may be?"""
+        """Does partition selection find groups, with no bound on how many of them one unit reaches?"""
         return self.bounds.groups is None and any(domain.selects_partitions for domain in self.domains)
 
     @property
     def selection_gap(self) -> float:
-        """eta of the selection of groups, which counts tuples."""
+        """The solver's relative gap eta for the selection of groups, which counts tuples."""
         return _gap(len(self.owners))
 
 
 def normalised(most: float, release: Release) -> Fraction:
-    """An amount in the answer's own unit as a multiple of what one row adds at most."""
+    """An amount in the answer's own unit, as a multiple of what one row adds at most."""
     return Fraction(repr(most)) / Fraction(release.weight_bound)
 
 
@@ -584,41 +588,37 @@ def _gap(parties: int) -> float:
 
 @dataclass(frozen=True)
 class BackendQuery:
-    """Two kinds of statement for the backend, read in one snapshot.
+    """The statements for the backend, read in one snapshot.
 
     Attributes:
-      join: SELECT o0, o1, ..., k0, k1, ..., w0, w1, ...: owner keys, group keys, weights (bigint units) of the
-        releases without `distinct`, in order, one row per distinct owners and keys. Column names are exactly
-        those. None when every release counts distinct values.
-        Behind them, where groups are selected, the weight that counts a tuple as one.
-      distinct: per release, the statement of a COUNT(DISTINCT x), or of ranks of x: SELECT o0, ..., k0, ..., v, w0:
-        one row per distinct owners, keys and value v, or place v; None for other releases.
-      ranked: which of these are of ranks, by their places; releases over the same rows have the same statement.
-      loads: instead of `join`, where its tuples have one owner and no more than that is needed: SELECT k0, ..., i, b,
-        n, s: of the i-th sum, in the group of these keys, n units have a load between the thresholds b - 1 and b, and
-          s (bigint units) together. None where the units themselves are read.
-      by_norm: does `contributions` say what units of each length have in a group, and how many have it: SELECT k0,
-      ..., i,
-        b, n, s, r (`planner.rewriting.contributions`)?
-      distinct_contributions: per release, instead of the statement in `distinct`, of COUNT(DISTINCT x) where each
-      value is
-        one unit's: as `contributions`, of the one sum of how many values a unit has. None for others; empty: of none.
-      values_by_norm: as `by_norm`, of `distinct_contributions`.
-      thresholds: of `contributions` and `distinct_contributions`, rising, in units; empty without.
+      join: SELECT o0, o1, ..., k0, k1, ..., w0, w1, ...: owner keys, group keys, and the weights (bigint units) of
+        the releases without `distinct`, in order. One row per distinct owners and keys; exactly these column names.
+        If groups are selected, the last weight counts a tuple as one. None if every release counts distinct values.
+      distinct: per release, the statement of a COUNT(DISTINCT x) or of ranks of x: SELECT o0, ..., k0, ..., v, w0,
+        with one row per distinct owners, keys and value (or place) v. None for other releases.
+      ranked: the places of the releases that are ranks; ranks of the same rows share a statement.
+      contributions: instead of `join`, if tuples have one owner and sums suffice: SELECT k0, ..., i, b, n, s. For the
+        i-th sum in the group of these keys, n units contribute between the thresholds b - 1 and b, and s (bigint
+        units) together. None if the units themselves are read.
+      by_norm: does `contributions` count the units of each norm in a group, as SELECT k0, ..., i, b, n, s, r
+        (`planner.rewriting.contributions`)?
+      distinct_contributions: per release, as `contributions` but of how many values each unit has, for a
+        COUNT(DISTINCT x) whose values belong to one unit each. None for other releases; empty if there are none.
+      values_by_norm: as `by_norm`, for `distinct_contributions`.
+      thresholds: of both, rising, in units; empty without them.
       relations: the privacy-unit relation of each owner column.
-      domains: per domain, the SQL that enumerates it, one column per key of it; or None when `values` does. With
-        neither the join's own rows say what its key can be: a private set of groups, of which some are released.
+      domains: per domain, SQL that lists it, one column per key; None if `values` does. If both are None, the keys of
+        the join's own rows are the domain: a private set, of which partition selection releases some.
       values: per domain, the values of its one key, or None.
-      n_releases: number of weight columns of the join, that of the selection and the count of `counted` included.
-      fingerprint: the schema the statement is valid for.
-      sampling_rate: q when the answer is that of a sample, None otherwise.
-      counted: the join's weights are those of one tuple, and its last column is how many tuples a row stands
-        for, of which the proxy keeps each with probability `sampling_rate`. Otherwise the database has sampled.
-      parts, tree: instead of `join`, where the proxy draws tuples along a join tree: the SELECT of each part, with
-        the columns c0, c1, ..., and how they meet. Empty and None of any other question.
-      domain_keys: per domain, the places of its keys; empty: each key has a domain of its own, in order.
-      columns: of the answer, or its releases where those are more; they decide how many groups it may have, and
-        nothing of what is read.
+      n_releases: the number of weight columns in the join, with those of the selection and of `counted`.
+      fingerprint: the schema that the statement is valid for.
+      sampling_rate: q of a sample, else None.
+      counted: does the last column count the tuples that a row stands for, of which the proxy keeps each with
+        probability `sampling_rate`? Otherwise the database has sampled.
+      parts, tree: instead of `join`, for a sample along a join tree: the SELECT of each part, with the columns c0,
+        c1, ..., and how they meet.
+      domain_keys: per domain, the places of its keys; empty: one key per domain, in order.
+      columns: values per group; they limit the number of groups, and change nothing that is read.
     """
 
     join: str | None
@@ -649,6 +649,6 @@ class BackendQuery:
 
     @property
     def discovered(self) -> tuple[int, ...]:
-        """The domains that the join's own rows say."""
+        """The places of the domains whose keys come from the join's own rows."""
         pairs = enumerate(zip(self.domains, self.values, strict=True))
         return tuple(place for place, pair in pairs if pair == (None, None))

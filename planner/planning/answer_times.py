@@ -1,24 +1,23 @@
-"""When an answer may leave, and how long one row may take: from the question's public size.
+"""When an answer may leave, and how long one row may take: decided from the question's public size.
 
-The duration of a join that one person's rows may multiply tells about that person. So its answer leaves at one of m
-moments, and so does a failure; at the last one it fails, if it is not there. The question then has N = 2 m outcomes
-beside its noisy values. The price of that: an answer of pure epsilon tells at most epsilon nats about the data, and N
-outcomes tell at most ln N. So epsilon buys the moments:
+If one person's rows can multiply each other in a join, its duration tells about that person. So its answer or failure
+leaves at one of m moments, and a question without an answer fails at the last one. That makes N = 2 m outcomes beside
+the noisy values. An answer of pure epsilon tells at most epsilon nats about the data, and N outcomes tell at most ln
+N. So epsilon pays for the moments:
 
     m = floor(e^epsilon / 2), at least ln 2 for one.
 
-Rows of public tables that no key finds multiply the rows of one person by what the public knows: such a join leaves
-at all the moments up to LONGEST_S, and costs min_epsilon 4^k, at most ln N, with k those rows.
+Public rows that no key finds multiply one person's rows by public numbers. Such a join leaves at any moment up to
+LONGEST_S, and costs min_epsilon 4^k, at most ln N, with k the number of those rows.
 
-With few moments the last one is eight quanta after the question began, with more of them it is later, up to
-LONGEST_S, which no question takes. A join whose declared numbers of rows bound its duration leaves when that ends,
-and costs min_epsilon, as a linear join does. Nothing costs more than max_epsilon, which is the custodian's word for
-what one question may tell.
+With few moments the last one comes eight quanta after the question began, with more of them later, up to LONGEST_S. A
+join with declared numbers of rows leaves when that many rows are surely joined. It costs min_epsilon, as a linear
+join does. Nothing costs more than max_epsilon, the administrator's limit on what one question may tell.
 
-Row work: long texts searched for long ones take seconds. An analyst who writes both can make one row's condition take
-them, and only that row's: so the duration of the answer would tell any fact about the person of the row, however
-small the join is. What the data's own texts add is the same for all statements, and not counted beyond a usual
-length. What is more is refused: held or dearer, it would still tell one fact about one person for a small epsilon.
+Row work: a search of long texts for long texts takes seconds. An analyst who writes both can make the condition of
+one row slow, so that the duration tells any fact about that row's person. Texts in the data add the same work to all
+statements and are not counted beyond a usual length. A statement that makes one row slower is refused: to hold it, or
+to charge more, would still tell one fact about one person for a small epsilon.
 """
 
 from __future__ import annotations
@@ -35,20 +34,20 @@ from planner.policy.policy import SideChannels
 from planner.sql.trees import columns_of, nodes
 
 TUPLES_PER_S = 1e6
-"""A slow database joins, and a slow solver cuts, so many tuples in a second."""
+"""How many tuples a slow database joins, and a slow solver clips, in a second."""
 
 _PLANNED = 8
-"""The most quanta that a question is held to its planned duration: where bounds are loose, that is never."""
+"""The most quanta for which a question is held to its planned duration; looser bounds are ignored."""
 
 _FEW = 4
-"""With so many moments or fewer, the last is that of the most that is planned: 1, 2, 4 and 8 quanta; 8 alone."""
+"""With this many moments or fewer, the last is that of the most that is planned: 1, 2, 4 and 8 quanta, or 8 alone."""
 
 _PER_STEP = 4.0
 _DIGITS = 3
 
 
 def answer_times(size: JoinSize, settings: SideChannels, epsilon: float) -> AnswerTimes:
-    """The moments of a question that costs epsilon, `least_epsilon` at least."""
+    """The moments of a question with this epsilon, which is `least_epsilon` or more."""
     quantum = settings.answer_quantum_s
     if not quantum or (size.kind == "linear" and not settings.hold_all_answers):
         return AnswerTimes()
@@ -65,7 +64,7 @@ def answer_times(size: JoinSize, settings: SideChannels, epsilon: float) -> Answ
 
 
 def moment_s(first_s: float, elapsed_s: float) -> float:
-    """The next moment of the ladder, at or after `elapsed_s`; 0 where answers are not held.
+    """The first moment at or after `elapsed_s`, in seconds; 0 if answers are not held.
 
     >>> [moment_s(0.5, elapsed) for elapsed in (0.1, 0.5, 0.6, 3.0)], moment_s(0.0, 3.0)
     ([0.5, 0.5, 1.0, 4.0], 0.0)
@@ -79,7 +78,7 @@ def moment_s(first_s: float, elapsed_s: float) -> float:
 
 
 def least_epsilon(size: JoinSize, settings: SideChannels, max_epsilon: float) -> float:
-    """The least that a question may cost: where nothing bounds its duration, that of one moment."""
+    """The least epsilon of a question: that of one moment if nothing bounds its duration."""
     least = settings.min_epsilon
     bounded = size.kind != "unbounded" and _planned_quanta(size, settings) is not None
     if _explodes(size) and not bounded:
@@ -91,7 +90,7 @@ def least_epsilon(size: JoinSize, settings: SideChannels, max_epsilon: float) ->
 
 
 def rounded_up(epsilon: float, digits: int = _DIGITS) -> float:
-    """Up to so many significant digits.
+    """Round up to this many significant digits.
 
     >>> rounded_up(0.123456), rounded_up(0.5), rounded_up(2.0001)
     (0.124, 0.5, 2.01)
@@ -106,7 +105,7 @@ def _explodes(size: JoinSize) -> bool:
 
 
 def _planned_quanta(size: JoinSize, settings: SideChannels) -> int | None:
-    """How long a question takes at most by the declared sizes, a power of two of quanta; None: nobody knows."""
+    """The longest duration by declared sizes, a power of two in quanta; None if it is unknown."""
     if size.most_tuples is None or not settings.answer_quantum_s:
         return None
     quanta = size.most_tuples / TUPLES_PER_S / settings.answer_quantum_s
@@ -116,29 +115,29 @@ def _planned_quanta(size: JoinSize, settings: SideChannels) -> int | None:
 
 
 MOST_STEPS = 1_000_000
-"""Comparisons and copies of characters: up to so many are milliseconds, hard to tell from none over a network."""
+"""Comparisons and copies of characters per row: up to this many take milliseconds, hard to notice over a network."""
 
 _USUAL_CHARACTERS = 64
-"""Of a column's text."""
+"""Assumed length of a column's text."""
 
 _WORKING = (exp.Like, exp.ILike, exp.StrPosition, exp.Replace, exp.DPipe)
 
 
 def check_row_work(query: BoundQuery) -> None:
-    """Refuse a question of which one row may take long. Raises: StatementTooComplex."""
+    """Refuse a question in which one row may take long. Raises: StatementTooComplex."""
     steps = row_work(query)
     if steps > MOST_STEPS:
         raise StatementTooComplex(
-            f"one row may take {steps:,} steps, as long texts are searched for long ones or put together again and"
-            f" again, more than {MOST_STEPS:,}: how long the answer takes would tell whose row it is",
+            f"one row may take {steps:,} steps of text search, more than {MOST_STEPS:,}, so the answer's duration"
+            " would tell about its person",
             hint="search for shorter texts",
         )
 
 
 def row_work(query: BoundQuery) -> int:
-    """The steps that one row may take: of a search its text's length times its pattern's, of `||` the result's.
+    """The steps that one row may take: text length times pattern length for a search, result length for `||`.
 
-    Linear. The query is in normal form, so that what a CTE computes stands wherever it is read.
+    Linear. The query is in normal form, so a CTE's expression stands wherever it is read.
     """
     return sum(_steps(node) for tree in _trees(query) for node in nodes(tree) if isinstance(node, _WORKING))
 
@@ -159,7 +158,7 @@ def _trees(query: BoundQuery) -> Iterator[exp.Expr]:
 
 
 def _steps(node: exp.Expr) -> int:
-    """Of a search the first argument is the text that is searched, the others are what it is searched for."""
+    """The first argument of a search is the text; the others are what it is searched for."""
     if isinstance(node, exp.DPipe):
         return _characters(node)
     text, *others = (value for value in node.args.values() if isinstance(value, exp.Expr))

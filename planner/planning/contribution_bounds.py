@@ -1,19 +1,20 @@
-"""What the policy (`clip`, `at_most`) or whoever asks says that one person adds, as a bound on each release.
+"""Bounds on what one person contributes to a release, from the policy (`clip`, `at_most`) or the request (`at_most`).
 
-What whoever asks says is the threshold, instead of one that is chosen.
-Why all of epsilon is spent at that one threshold X, and no part of it on choosing a smaller tau and measuring what is
-cut off there: two Laplace releases, of the sum up to tau and of what is between tau and X (sensitivity X - tau), with
-shares a and 1 - a of epsilon have scales tau / (a epsilon) and (X - tau) / ((1 - a) epsilon), whose sum is at least
-(sqrt(tau) + sqrt(X - tau))^2 / epsilon >= X / epsilon; and a count of those who are cut adds up to X - tau for each
-person that its own noise leaves open. Nor can anything else gain much. Let an epsilon-DP interval hold the truth with
-probability 1 - alpha for all data in which nobody adds more than X. Of data with truth T, and s + k X more by k + 1
-people, it holds T + s + k X with at least that probability, hence of the data itself with (1 - alpha) exp(-(k + 1)
-epsilon) at least. Summed over k >= 0 and s in [0, X) its expected length above T is at least
+The request's bound X replaces the choice of a clipping threshold. All of epsilon is spent at X. The alternative is
+two Laplace releases: the sum up to tau, and the rest between tau and X (sensitivity X - tau). With shares a and 1 - a
+of epsilon their scales are tau / (a epsilon) and (X - tau) / ((1 - a) epsilon). The sum of both is at least
+(sqrt(tau) + sqrt(X - tau))^2 / epsilon >= X / epsilon, so nothing is gained. A count of the people above tau instead
+adds up to X - tau for each person that its own noise leaves open.
+
+No other method gains much. Let an epsilon-DP interval cover the truth with probability 1 - alpha whenever nobody adds
+more than X. Take data with truth T, and data with s + k X more from k + 1 people. The interval covers T + s + k X
+there with at least that probability, hence on the first data with (1 - alpha) exp(-(k + 1) epsilon) at least. Summed
+over k >= 0 and s in [0, X), its expected length above T is at least
 
     (1 - alpha) X / (exp(epsilon) - 1),
 
-whatever the data. The interval of one Laplace release at X has X ln(1 / alpha) / epsilon there: some three times as
-much at 95% and a small epsilon (`make benchmark NAME=trust` has the ratio).
+for all data. One Laplace release at X has X ln(1 / alpha) / epsilon there. That is about three times as much at 95%
+and a small epsilon (`make benchmark NAME=trust` has the ratio).
 """
 
 from __future__ import annotations
@@ -34,21 +35,20 @@ from planner.policy.policy import ROWS, ROWS_PER, Policy, TablePolicy
 from planner.sensitivity.join_steps import JoinSteps
 
 CLIPPING = ("l1_clip", "joint_scale")
-"""The mechanisms that bound what a unit adds to all groups together, as the policy's numbers do."""
+"""The mechanisms that bound a unit's total over all groups, as the policy's bounds do."""
 
 
 @dataclass(frozen=True)
 class ContributionBounds:
-    """What of the policy bounds this question's releases.
+    """The policy's bounds that apply to this question.
 
-    A join tuple holds one row of each of these tables, and no row is in two tuples: whatever conditions leave, a
-    unit has no more tuples than rows of the table, and what they add up to of a column is no more than its rows do.
+    A join tuple holds one row of each of `tables`, and no row is in two tuples. So a unit has at most as many tuples
+    as rows of the table, and the same holds for the sum of a column.
 
     Attributes:
-      tables: by alias, of the tables whose rows are the join tuples.
-      tuples_per_unit: Delta, by declared fan-outs; None where none follows.
-      unused: why what the policy says of tables in this question bounds nothing; None where it says nothing, or is
-        used.
+      tables: by alias, the tables whose rows are the join tuples.
+      tuples_per_unit: Delta, by declared fan-outs; None if unbounded.
+      unused: why the policy's bounds do not apply; None if there are none, or they apply.
     """
 
     tables: Mapping[str, TablePolicy]
@@ -56,7 +56,7 @@ class ContributionBounds:
     unused: str | None = None
 
     def on(self, released: Releases, mechanism: str = "l1_clip") -> Releases:
-        """The same releases, with their bounds; beside quotients nobody is counted who has more."""
+        """The same releases with their bounds. People above `clip` are counted by `l1_clip` only."""
 
         def bounded(release: Release) -> Release:
             bound = self.of(release)
@@ -66,7 +66,7 @@ class ContributionBounds:
         return replace(released, releases=tuple(map(bounded, released.releases)))
 
     def of(self, release: Release) -> ContributionBound | None:
-        """The bound of a release; None where the policy has none for it, as for what is measured around a centre."""
+        """The bound of a release; None if the policy has none, or it is measured around a centre."""
         if not release.is_sum or release.around is not None:
             return None
         clips = [one for alias, table in self.tables.items() for one in _amounts(table.clip, alias, release)]
@@ -75,7 +75,7 @@ class ContributionBounds:
         rows = None if self.tuples_per_unit is None else self.tuples_per_unit * release.weight_bound
         if rows is not None and (clip is not None or at_most is not None) and rows <= min([*clips, *promised]):
             at_most = rows
-        # Loads saturate at MOST_WEIGHT: there is no larger threshold.
+        # Contributions saturate at MOST_WEIGHT: there is no larger threshold.
         fits = [one if one is None or normalised(one, release) <= MOST_WEIGHT else None for one in (clip, at_most)]
         clip, at_most = fits
         if clip is not None and at_most is not None and at_most <= clip:
@@ -84,7 +84,7 @@ class ContributionBounds:
 
 
 def _amounts(said: Mapping[str, float], alias: str, release: Release) -> Iterator[float]:
-    """What one unit adds, by what is said of the column that is summed first, then by its number of rows."""
+    """What one unit adds by the policy: first by its bound on the summed column, then by that on rows."""
     if release.column is not None and release.column[0] == alias and release.column[1] in said:
         yield said[release.column[1]]
     if ROWS in said:
@@ -101,7 +101,7 @@ def contribution_bounds(
     asked: float | None,
     tuples_per_unit: int | None,
 ) -> ContributionBounds:
-    """What the policy says of the tables whose rows are the join tuples; what whoever asks says, `asked`, wins."""
+    """The policy's bounds on the tables whose rows are the join tuples; none if the request has its own, `asked`."""
     said = {
         entry.alias: table
         for entry in bound.tables
@@ -111,7 +111,7 @@ def contribution_bounds(
         return ContributionBounds({})
     names = ", ".join(dict.fromkeys(entry.table.name for entry in bound.tables if entry.alias in said))
     if owners != 1 or sampled:
-        why = "rows of this question have several owners" if owners != 1 else "this answer is that of a sample"
+        why = "rows of this question have several owners" if owners != 1 else "this answer comes from a sample"
         return ContributionBounds({}, unused=_UNUSED.format(names=names, why=why))
     inner = [entry.alias for entry in bound.tables if entry.alias in said and entry.outer is None]
     days = {column.alias: split_days(_conditions(bound), column) for column in day_columns(bound, policy)}
@@ -120,17 +120,17 @@ def contribution_bounds(
         for alias in inner
         if steps.determined_by(alias) == steps.all_rows()
     }
-    unused = _UNUSED.format(names=names, why="a row may be in several joined rows here")
+    unused = _UNUSED.format(names=names, why="a row may appear in several joined rows")
     return ContributionBounds(tables, tuples_per_unit, None if tables else unused)
 
 
 def _conditions(bound: BoundQuery) -> list[exp.Expr]:
-    """All of which a row that counts passes."""
+    """Every condition that a counted row passes."""
     return [part for one in bound.predicates for part in (one.flatten() if isinstance(one, exp.And) else [one])]
 
 
 def _in_time(table: TablePolicy, found: tuple[Sequence[Run], object] | None) -> TablePolicy:
-    """With what is said of a day, week, month or year as a number of rows, where the question bounds the time."""
+    """Turn bounds per day, week, month or year into a number of rows, if the question bounds the time."""
     runs = [] if found is None else found[0]
     ends = [(first, last) for first, last in runs if first is not None and last is not None]
     if not ends or len(ends) < len(runs):
@@ -145,7 +145,7 @@ def _in_time(table: TablePolicy, found: tuple[Sequence[Run], object] | None) -> 
 
 
 def _periods(unit: str, first: date, last: date) -> int:
-    """How many days, weeks, months or years have a day between two days.
+    """How many days, weeks, months or years two days touch.
 
     >>> [_periods(unit, date(2024, 1, 31), date(2024, 2, 5)) for unit in ("day", "week", "month", "year")]
     [6, 2, 2, 1]
@@ -159,12 +159,12 @@ def _periods(unit: str, first: date, last: date) -> int:
     return (last - first).days + 1
 
 
-_UNUSED = "What the policy says of one person's {names} (clip, at_most) is not used: {why}."
+_UNUSED = "The policy's clip and at_most of {names} do not apply: {why}."
 
 
 def not_used_by(mechanism: str) -> str:
-    """Why the policy's bounds are not used where another mechanism measures."""
-    return f"What the policy says of contributions (clip, at_most) is not used: {mechanism} chooses for itself."
+    """Say why the policy's bounds are not used with another mechanism."""
+    return f"The policy's clip and at_most do not apply: {mechanism} chooses its clipping threshold itself."
 
 
 def amount_of(amount: float, release: Release) -> str:
@@ -182,40 +182,40 @@ _NAME = "at_most"
 
 
 def check_at_most(most: float, released: Releases, sampling: SamplingPlan | None) -> None:
-    """Refuse a bound `most`, in the unit of the answer, where it would not make the interval one for the truth.
+    """Refuse an `at_most`, in the answer's unit, that would not make the interval one for the truth.
 
-    A bound below what one row may add is refused because it is nearly always of another question: a session in which
-    it was said of a count of visits asks for a sum of costs, whose answer would be cut to a thousandth and be said to
-    cover the truth. Who knows better can say it in SQL, where it stands beside what it is of.
+    A bound below what one row may add is refused, since it usually belongs to another question. In a session, a bound
+    set for a count of visits may meet a sum of costs, which would be clipped to a thousandth and still claim to cover
+    the truth.
 
-    Raises: InvalidSetting for what is not above 0, quantiles and extremes, quotients, counts beside sums, samples, a
+    Raises: InvalidSetting for a number not above 0, quantiles, extremes, quotients, counts beside sums, samples, a
       bound that one row may exceed by its declared range, and one that no threshold reaches.
     """
     if not (math.isfinite(most) and most > 0):
-        raise InvalidSetting(f"{_NAME} is a number above 0")
+        raise InvalidSetting(f"{_NAME} must be a number above 0")
     if any(release.ranked is not None for release in released.releases):
-        hint = "ask for quantiles and extremes without it, apart from sums and counts"
-        raise InvalidSetting(f"{_NAME} is of sums and counts: nobody adds to a quantile or an extreme", hint=hint)
+        hint = "leave it out, or ask for sums and counts in a question of their own"
+        raise InvalidSetting(f"{_NAME} applies to sums and counts, not to quantiles and extremes", hint=hint)
     if released.jointly:
-        hint = "ask for the sum and the count apart: each has its own bound"
-        raise InvalidSetting(f"{_NAME} is of a sum or a count, and this question asks for a quotient", hint=hint)
+        hint = "ask for the sum and the count in two questions, each with its own bound"
+        raise InvalidSetting(f"{_NAME} applies to a sum or a count, and this question asks for a quotient", hint=hint)
     bounds = {release.most for release in released.releases}
     if 1.0 in bounds and len(bounds) > 1:
-        hint = "ask for them apart: each has its own bound"
+        hint = "ask for them in two questions, each with its own bound"
         raise InvalidSetting(
-            f"{_NAME} is of one sum or count, and this question asks for a count and a sum", hint=hint
+            f"{_NAME} applies to one sum or count, and this question asks for a count and a sum", hint=hint
         )
     if most < max(bounds, default=0.0):
         raise InvalidSetting(
-            f"{_NAME} is {most:g}, but one row alone may add up to {max(bounds):g} here, by declared ranges",
-            hint=f"it is in the unit of the answer: say at least {max(bounds):g}, leave it out, or bound what a row "
-            "adds, as sum(least(x, 100)) or WHERE x <= 100 do",
+            f"{_NAME} is {most:g}, but by declared ranges one row alone may add up to {max(bounds):g}",
+            hint=f"it is in the unit of the answer: use {max(bounds):g} or more, leave it out, or bound a row's "
+            "value, as sum(least(x, 100)) or WHERE x <= 100 do",
         )
     if sampling is not None:
         raise InvalidSetting(
-            f"{_NAME} makes intervals for the truth, which an answer from a sample misses by chance",
+            f"{_NAME} makes intervals for the truth, which a sample may miss by chance",
             hint="ask without sampling",
         )
     largest = min((release.weight_bound for release in released.releases), default=1.0) * float(MOST_WEIGHT)
     if most > largest:
-        raise InvalidSetting(f"{_NAME} is at most {largest:g} here", hint="say less, or leave it out")
+        raise InvalidSetting(f"{_NAME} is at most {largest:g} here", hint="use a smaller value, or leave it out")

@@ -1,9 +1,8 @@
-"""A bound query to a Plan: who owns a tuple, what it weighs, which groups there are, what it costs.
+"""Turn a bound query into a Plan: who owns a tuple, what it weighs, which groups there are, what it costs.
 
-Without a number being released it is public which groups there may be, and how many rows some answers have. Filters
-of dashboards ask for the groups to fill their choices; before they fetch an answer tools count its rows. The groups
-are the domain that the same GROUP BY has beside a COUNT(*): declared values, public tables' keys, steps of a range;
-whether somebody is in a group it does not say.
+A question without aggregates lists the groups that there may be, or counts the rows of an answer whose number is
+public. Dashboards ask this way to fill their filters. The groups are the public domain of the same GROUP BY: declared
+values, keys of public tables, steps of a range. They do not show whether anybody is in a group.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ from planner.planning.mechanism_choice import (
     is_selected,
 )
 from planner.planning.person_tables import with_person_tables
-from planner.planning.releases import Releases, beyond_notes, clamped_notes, equal_share, releases, told_beyond
+from planner.planning.releases import Releases, beyond_notes, clamped_notes, equal_share, releases, with_units_beyond
 from planner.planning.sampling import along_a_tree, sampled_tree, sampling_plan
 from planner.policy.policy import Policy
 from planner.released_expression import ReleasedExpression, as_measured, substitute
@@ -54,28 +53,28 @@ from planner.sensitivity.groups_per_unit import (
 )
 from planner.sensitivity.join_size import check_join_size, whole_size
 from planner.sensitivity.join_steps import JoinSteps, are_lone
-from planner.sensitivity.own_rows import check_own_rows, check_owner_joins, partial_joins, rows_of_nobody
+from planner.sensitivity.own_rows import check_own_rows, check_owner_joins, partial_joins, rows_without_owner
 from planner.sensitivity.provenance import Provenance, owner_sql, provenance
 from planner.sensitivity.tuples_per_unit import tuples_per_unit
 from planner.sql.trees import ColumnRef
 from privacy.registry import MECHANISMS
 
-_REASON = "Nothing is released: which groups there may be is public, and no private row is read."
-_COUNTED_PUBLICLY = (
-    "Nothing is released: how many rows that answer has does not depend on them, and no private row is read."
-)
+_REASON = "Nothing is released: the possible groups are public, and no private row is read."
+_COUNTED_PUBLICLY = "Nothing is released: the number of rows of this answer is public, and no private row is read."
 
 
 def list_groups(bound: BoundQuery, schema: Schema, policy: Policy) -> Plan:
-    """The plan of a question without aggregates: no release, no charge. One without group keys is a row of constants.
+    """The plan of a question without aggregates: no release and no charge.
 
-    Raises: RowsNotShown for keys that only private rows know; otherwise what `group_domains` raises.
+    Without group keys it is one row of constants.
+
+    Raises: RowsNotShown for keys that only private rows know; otherwise as `group_domains`.
     """
     assert not bound.aggregates, "the others are planned"
     keys, domains = group_domains(bound, schema, policy, provenance(bound, schema, policy).equalities)
     if any(domain.selects_partitions for domain in domains):
-        message = "group keys that are found among private rows are not listed by themselves"
-        raise RowsNotShown(message, hint="select COUNT(*) beside them", position=bound.keys[0].position)
+        message = "partition selection finds these group keys, so they are not listed alone"
+        raise RowsNotShown(message, hint="add COUNT(*) to the select list", position=bound.keys[0].position)
     plan = Plan(
         source=exp.Select(),
         owners=(),
@@ -94,7 +93,7 @@ def list_groups(bound: BoundQuery, schema: Schema, policy: Policy) -> Plan:
     return plan
 
 
-_COUNTED = "The database counts how many units have how much, and no unit leaves it."
+_COUNTED = "The database adds up contributions, and no unit's key leaves it."
 
 
 def make_plan(
@@ -113,12 +112,12 @@ def make_plan(
     Args:
       bound: from `planner.binding.bind.bind` with the same schema and policy, which `planner.policy.validate`
         accepts.
-      epsilon: the charge, from MIN_EPSILON to policy.max_epsilon; None: the policy's.
-      delta: the most to charge, 0 or from MIN_DELTA to policy.delta; None: the policy's. It is charged where the
-        mechanism is one of approximate differential privacy, or a group key is found among private rows.
+      epsilon: the charge, from MIN_EPSILON to policy.max_epsilon; None: the policy's default.
+      delta: the most to charge, 0 or from MIN_DELTA to policy.delta; None: the policy's. It is charged by mechanisms
+        of approximate differential privacy and by partition selection.
       mechanism: one of `privacy.registry.OFFERED`; None: the planner's choice.
       sampling_rate: q in [1e-6, 1], to answer from a sample of the join tuples; None and 1 read them all.
-      at_most: X > 0, as in `Plan`.
+      at_most: X > 0, as `UnitBounds.assumed`.
     Raises: InvalidSetting, SensitivityUnbounded, UnsupportedSQL, StatementTooComplex.
     """
     try:
@@ -211,7 +210,7 @@ def _plan(
     apart = MECHANISMS[choice.mechanism].by_kind and limited.rule is None and sampling is None
     columns = [key.columns for key in bound.keys]
     kinds = groups_per_kind(found.owners, columns, found.equalities) if apart else ()
-    asked = told_beyond(released.releases, domains, len(found.owners), limited.groups)
+    asked = with_units_beyond(released.releases, domains, len(found.owners), limited.groups)
     plan = Plan(
         source=_source(bound, found, sampling, domains, policy),
         owners=tuple(owner_sql(owner, found.equalities) for owner in found.owners),
@@ -232,7 +231,7 @@ def _plan(
         size=size,
         times=times,
         notes=(
-            *rows_of_nobody(bound, found),
+            *rows_without_owner(bound, found),
             *partial_joins(bound, found.equalities, policy),
             *clamped_notes(bound, policy),
             *beyond_notes(asked, len(found.owners)),
@@ -256,7 +255,7 @@ def _source(
     domains: Sequence[GroupDomain],
     policy: Policy,
 ) -> exp.Select:
-    """The join, completed, over the rows that are sampled and have every key that is found among them."""
+    """The completed join, with the conditions on keys, over the sampled rows."""
     conditions = [*bound.predicates, *keys_found(bound, domains, policy)]
     source = complete_provenance(join_tables(bound.tables, conditions), found.completions, found.ends)
     source = filter_semi_joins(source, bound.semi_joins) if bound.semi_joins else source
@@ -269,11 +268,9 @@ def _epsilon(epsilon: float | None, size: JoinSize, policy: Policy) -> float:
     value = policy.epsilon if epsilon is None else epsilon
     least = least_epsilon(size, policy.side_channels, policy.max_epsilon)
     if not math.isfinite(value) or not least <= value <= policy.max_epsilon:
-        hint = "max_epsilon is the policy's" if value > policy.max_epsilon else None
+        hint = "the policy's max_epsilon is the limit" if value > policy.max_epsilon else None
         if policy.side_channels.min_epsilon <= value < least:
-            hint = (
-                "how long such a join takes depends on the data, and that has a price; a declared `fanout` saves it"
-            )
+            hint = "the duration of this join depends on the data, which costs epsilon; a declared `fanout` avoids it"
         bounds = f"at least {least:g} and at most {policy.max_epsilon:g}"
         raise InvalidSetting(f"epsilon must be {bounds} for one query", hint=hint)
     return float(value)
@@ -282,14 +279,18 @@ def _epsilon(epsilon: float | None, size: JoinSize, policy: Policy) -> float:
 def _held(times: AnswerTimes) -> str:
     if not times.first_s:
         return ""
-    said = " Its duration depends on the data: the answer leaves"
+    said = " Its duration depends on the data, so the answer leaves"
     if times.first_s == times.last_s:
         when = f"{times.first_s:g} seconds after the question began, or it fails then"
     else:
         moments = ", ".join(f"{times.first_s * 2**place:g}" for place in range(3))
         until = "" if math.isinf(times.last_s) else f" up to {times.last_s:g}"
         when = f"{moments}, ...{until} seconds after the question began"
-    more = "" if math.isinf(times.last_s) else " More epsilon buys more moments; a declared fan-out saves them."
+    more = (
+        ""
+        if math.isinf(times.last_s)
+        else " More epsilon allows more moments; a declared fan-out makes them unnecessary."
+    )
     return f"{said} {when}.{more}"
 
 
@@ -297,10 +298,10 @@ def _reason(choice: MechanismChoice, known: Circumstances, released: Releases, s
     count = len(released.releases) + selected
     share = "the whole epsilon" if count == 1 else f"epsilon / {count}"
     if len({one.epsilon for one in released.releases}) > 1:
-        share = "a share of epsilon by what it needs"
-    share += "" if known.one_group else " for all the groups that a unit reaches together"
+        share = "a share of epsilon by its need"
+    share += "" if known.one_group else " for all groups of a unit together"
     people = "one privacy unit" if known.owners == 1 else f"up to {known.owners} privacy units"
     groups = 1 if not known.grouped else known.bounds.groups
     number = "any number of groups" if groups is None else "one group" if groups == 1 else f"at most {groups} groups"
-    why = f"{choice.mechanism}, {choice.why}; a tuple belongs to {people}, a unit reaches {number}"
-    return f"{why}, each release has {share}{', and they share the delta' if choice.approximate else ''}."
+    why = f"{choice.mechanism}, {choice.why}. A tuple belongs to {people}, and a unit reaches {number}"
+    return f"{why}. Each release has {share}{', and they share the delta' if choice.approximate else ''}."

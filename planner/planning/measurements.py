@@ -1,7 +1,7 @@
-"""How the mechanism of a plan measures each of its releases, COUNT(DISTINCT x) and ranks among them.
+"""How the mechanism of a plan measures each of its releases, COUNT(DISTINCT x) and ranks included.
 
-In: a Plan, which names the mechanism, and the policy. Out: measurements of `privacy`, made before anything is read.
-Which mechanism a plan names, `mechanism_choice.py` decides.
+In: a Plan, which names the mechanism (`mechanism_choice.py`), and the policy. Out: measurements of `privacy`, made
+before anything is read.
 """
 
 from __future__ import annotations
@@ -44,8 +44,9 @@ AnyRelease = ServedMeasurement | ServedGroupMeasurement | RankRelease | KeyCount
 def measurements(plan: Plan, policy: Policy) -> tuple[AnyRelease, ...]:
     """The measurement of each release, from public quantities.
 
-    A count of values of which one unit reaches one at most has nothing to select: its threshold is 1.
-    Raises: InvalidSetting for an epsilon and a delta that the mechanism cannot measure by.
+    A count of values of which one unit has at most one has nothing to select: its threshold is 1.
+
+    Raises: InvalidSetting for an epsilon and a delta that the mechanism cannot use.
     """
     together = iter(_together(plan, policy.solver))
     joint = isinstance(MECHANISMS[plan.mechanism], JointMechanism)
@@ -59,17 +60,17 @@ def measurements(plan: Plan, policy: Policy) -> tuple[AnyRelease, ...]:
 
 
 def _by_key(plan: Plan) -> tuple[KeyCounts, ...]:
-    """A measurement per release, of its share of epsilon. Raises: InvalidSetting for an epsilon beyond its own."""
+    """A measurement per release, with its share of epsilon. Raises: InvalidSetting for an epsilon out of range."""
     bounds = plan.bounds.groups, plan.bounds.rule
     try:
         return tuple(key_counts(plan.mechanism, one.epsilon, *bounds) for one in plan.releases)
     except InvalidParameter as error:
-        hint = "ask with another epsilon, or for another mechanism"
+        hint = "use another epsilon or another mechanism"
         raise InvalidSetting(f"this epsilon is out of the range of {plan.mechanism}", hint=hint) from error
 
 
 def _together(plan: Plan, solver: SolverName) -> tuple[ServedGroupMeasurement, ...]:
-    """The sums of a plan that measures all groups together, with one budget for them all.
+    """The sums of a plan that measures all groups together, with one budget for all of them.
 
     Raises: InvalidSetting for an epsilon and a delta that are too small for the mechanism.
     """
@@ -83,12 +84,12 @@ def _together(plan: Plan, solver: SolverName) -> tuple[ServedGroupMeasurement, .
         bounds = plan.release_delta, plan.bounds.groups
         return group_measurements(plan.mechanism, AllGroups(summed, *bounds, design, solver))
     except InvalidParameter as error:
-        hint = "ask for more of either, for fewer aggregates, or for another mechanism"
+        hint = "use more epsilon or delta, fewer aggregates, or another mechanism"
         raise InvalidSetting(f"this epsilon and delta are too small for {plan.mechanism}", hint=hint) from error
 
 
 def _sum(plan: Plan, release: Release, rows: Sequence[int]) -> sums.Sum:
-    """A release of a sum; `rows`: the places of the releases whose weights the rows of the join tuples are."""
+    """A release of a sum; `rows` are the places of the releases whose weights the join tuples carry."""
     thresholds, gap = plan.thresholds(release), plan.gap(release)
     signed = [place for place in rows if plan.releases[place].less is not None]
     less = None if release.less is None else len(rows) + [plan.releases[place] for place in signed].index(release)
@@ -103,7 +104,7 @@ def _sum(plan: Plan, release: Release, rows: Sequence[int]) -> sums.Sum:
 
 
 def _counted(release: Release) -> sums.Counted | None:
-    """How those are counted who have more than the policy lets count; None where they are not."""
+    """How the people above the policy's `clip` are counted; None if they are not."""
     bound = release.bound
     if bound is None or not bound.counted:
         return None
@@ -124,7 +125,7 @@ def _around(plan: Plan, release: Release, rows: Sequence[int]) -> sums.Around | 
 
 
 def _ranks(plan: Plan, solver: SolverName) -> dict[int, RankRelease]:
-    """The ranks of a plan by their places, those over the same rows in one batch."""
+    """The ranks of a plan by place; ranks of the same rows share a batch."""
     batches: dict[object, list[int]] = {}
     for place, release in enumerate(plan.releases):
         if release.ranked is not None:
@@ -161,14 +162,14 @@ def _sharing(plan: Plan, release: Release, solver: SolverName) -> Sharing:
 
 
 def _in_one_group(plan: Plan) -> bool:
-    """Is it proved that a unit is in one group? A custodian's rule proves nothing of ranks: it is applied to sums."""
+    """Is it proved that a unit is in one group? The administrator's rule proves nothing here: it applies to sums."""
     return not plan.group_keys or (plan.bounds.groups == 1 and plan.bounds.rule is None)
 
 
 def _alone(release: Release, plan: Plan, policy: Policy) -> ServedMeasurement | ServedGroupMeasurement:
-    """A release of each group's truncated answer, which spends its share of epsilon and no delta.
+    """A release of each group's truncated answer, with its share of epsilon and no delta.
 
-    Of values that add up over units in several groups, one of what a unit adds to all groups together.
+    Values that add up over units in several groups are released as what a unit adds to all groups together.
     """
     if plan.adds_up(release):
         summed = sums.Sum(release.epsilon, 0.0, plan.thresholds(release), nested=True)
@@ -191,7 +192,7 @@ def _alone(release: Release, plan: Plan, policy: Policy) -> ServedMeasurement | 
 
 
 def _design(plan: Plan) -> SampleDesign | None:
-    """The sample that all releases share, where its tuples are drawn one by one and Delta is public."""
+    """The sample that all releases share, if tuples are drawn independently and Delta is public."""
     if plan.sampling is None or not plan.sampling.amplifies or plan.bounds.tuples is None:
         return None
     return SampleDesign(plan.sampling.rate, plan.bounds.tuples, plan.epsilon)

@@ -1,7 +1,4 @@
-"""Which mechanism releases, and which groups it may show: from public quantities only, so choosing costs nothing.
-
-Groups are shown that are found among private rows, or large enough for the custodian's rule.
-"""
+"""Which mechanism releases, and which groups it may show. The choice is free: it uses public quantities only."""
 
 from __future__ import annotations
 
@@ -24,39 +21,37 @@ from privacy.mechanisms.shared_threshold import SHARED_SELECTION
 from privacy.registry import MECHANISMS, OFFERED, Mechanism, MechanismName, Need, why_not_served
 
 MOST_BOUND = 1 << 16
-"""The largest bound on a unit's rows that a sum is tested against: one that counts millions is far from any data."""
+"""The largest bound on a unit's rows that a sum is tested against; larger ones are far from any data."""
 
 CENTRED = "joint_scale"
 """The mechanism that measures averages and sums of products around means."""
 
 SIGNED = (CENTRED, "l1_clip", "l2_clip")
-"""Those that clip what a unit adds whatever its sign."""
+"""The mechanisms that clip what a unit adds, whatever its sign."""
 
 _AT_A_BOUND = ("gem", "group_lp")
-"""The mechanisms that release at one threshold where no other is asked for."""
+"""The mechanisms that release at one threshold when the request sets `at_most`."""
 
-NO_DELTA = "the custodian can allow one, `delta` of [privacy] in the policy"
-"""Who can help where the policy allows no delta."""
+NO_DELTA = "the administrator can allow one with `delta` in [privacy] of the policy"
+"""The way to a delta if the policy allows none."""
 
-GRANTED = "a custodian grants one, on the administration page or by noisegate admin top-up"
-"""Who can help where the policy allows one, and the account may have none."""
+GRANTED = "an administrator grants one on the administration page or with noisegate admin top-up"
+"""The way to a delta if the policy allows one."""
 
 
-_COUNT_UNITS = (
-    "ask for COUNT(DISTINCT the key of the privacy unit) alone, or COUNT(*) of one row per person; or use group_lp"
-)
+_COUNT_UNITS = "ask for COUNT(DISTINCT key) with the key of the privacy unit alone, or use group_lp"
 
 
 @dataclass(frozen=True)
 class Circumstances:
-    """What the choice is made from: the public facts of a question and its releases.
+    """The public facts that the choice depends on.
 
     Attributes:
       owners: owner positions of a join tuple.
-      bounds: what one unit contributes at most.
-      delta: what of the query's they may spend.
+      bounds: the most that one unit contributes.
+      delta: the part of the query's delta that the releases may spend.
       jointly: is some quotient computed from the releases?
-      contributions: does the policy say it of some release (`Release.bound`)?
+      contributions: does the policy bound a contribution to some release (`Release.bound`)?
     """
 
     question: BoundQuery
@@ -75,13 +70,14 @@ class Circumstances:
 
     @cached_property
     def sums(self) -> tuple[Release, ...]:
-        """The releases that are sums or counts of tuples, not of distinct values."""
+        """The releases that are sums or counts of tuples."""
         return tuple(release for release in self.releases if release.is_sum)
 
     def counts_units(self, release: Release) -> bool:
-        """Does a release count each unit once in a group, where it has a row that counts?
+        """Does a release count each unit once per group?
 
-        A count of distinct values, of which each unit has one and each is one unit's; or of rows, one per unit.
+        It does as a count of rows, if each unit has one, or as a count of distinct values, if each unit has one value
+        and each value belongs to one unit.
         """
         if release.is_sum:
             return release.whole and self.bounds.tuples == 1
@@ -89,16 +85,16 @@ class Circumstances:
 
     @property
     def one_group(self) -> bool:
-        """Does one unit reach one group at most?"""
+        """Does one unit reach at most one group?"""
         return not self.grouped or self.bounds.groups == 1
 
     @cached_property
     def gaussian_pays(self) -> bool:
-        """Is the noise of approximate privacy less than that of pure privacy, or may it be for as many groups?
+        """Is Gaussian noise smaller than Laplace noise, or may it be for as many groups?
 
-        Of `group_lp`'s release, in each of k sums and L0 groups of a unit: with s the share of the budget that
-        releases, Laplace noise has the mean k L0 / (s epsilon), Gaussian noise MEAN_GAUSSIAN sqrt(k L0 / (2 s rho)).
-        Where L0 is None the mechanism decides, once the number of groups is known.
+        For `group_lp`, each of k sums, and L0 groups per unit. With s the share of the budget that releases, Laplace
+        noise has the mean k L0 / (s epsilon), and Gaussian noise MEAN_GAUSSIAN sqrt(k L0 / (2 s rho)). If L0 is None,
+        the mechanism decides once the number of groups is known.
         """
         if self.delta == 0 or self.one_group or not self.sums:
             return False
@@ -112,7 +108,7 @@ class Circumstances:
 
 @dataclass(frozen=True)
 class MechanismChoice:
-    """A mechanism, whether it spends the query's delta, and why it: a clause for EXPLAIN."""
+    """A mechanism, whether it spends the query's delta, and a clause for EXPLAIN on why it was chosen."""
 
     mechanism: MechanismName
     approximate: bool
@@ -120,16 +116,16 @@ class MechanismChoice:
 
 
 def choose_mechanism(asked: str | None, policy: Policy, known: Circumstances) -> MechanismChoice:
-    """The mechanism asked for, or the one with the least noise by public numbers (docs/mathematics.md, section 1.6).
+    """The requested mechanism, or the one with the least noise by public numbers (docs/mathematics.md, section 1.6).
 
-    Raises: InvalidSetting for a name that is not served, and for one that this query does not allow.
+    Raises: InvalidSetting for a name that is not offered, and for a mechanism that this query does not allow.
     """
     one = None if asked is None else _offered(asked)
     if one is None or _only_ranks(known):  # of which there is one mechanism: asking for another is the same question
         return _default(known)
     if known.bounds.assumed is not None and one.name not in _AT_A_BOUND:
-        message = f"{one.name} chooses for itself how much of what a person adds it counts"
-        raise InvalidSetting(message, hint="leave at_most out, or the mechanism")
+        message = f"{one.name} chooses its clipping threshold itself, so it takes no at_most"
+        raise InvalidSetting(message, hint="leave out at_most or the mechanism")
     for need in one.needs:
         _check(one, need, policy, known)
     spends = one.approximate or (one.delta_where_it_pays and known.gaussian_pays)
@@ -137,7 +133,7 @@ def choose_mechanism(asked: str | None, policy: Policy, known: Circumstances) ->
 
 
 def _at_the_bound(known: Circumstances) -> MechanismChoice:
-    why = "at the one threshold that nobody is said to exceed: nothing is selected, and nothing cut if that is true"
+    why = "at the requested at_most: no threshold is selected, and nothing is clipped if at_most is true"
     if not known.grouped or not known.sums:
         return MechanismChoice("gem", False, why)
     return MechanismChoice("group_lp", known.gaussian_pays, why)
@@ -148,29 +144,33 @@ def _default(known: Circumstances) -> MechanismChoice:
         return _at_the_bound(known)
     alone = known.owners == 1 and not known.sampled
     if known.jointly and alone and len(known.sums) > 1 and not known.gaussian_pays:
-        why = "the default for quotients of one owner's rows: one factor for all that a unit adds keeps them right"
+        why = "the default for quotients of one owner's rows: it clips all of a unit's sums by one factor"
         return MechanismChoice(CENTRED, False, why)
     if known.contributions and alone and not (known.jointly and len(known.sums) > 1):
-        why = "at what the policy says that one person adds, in all groups together: nothing is selected there"
+        why = "at the policy's bound on one person's contribution to all groups: no threshold is selected"
         return MechanismChoice("l1_clip", False, why)
     if alone and not known.grouped and any(map(_has_both_signs, known.question.aggregates)):
-        why = "the default for sums over both signs of one owner's rows: what a unit adds is cut to one size"
+        why = (
+            "the default for sums over both signs of one owner's rows: it clips a unit's contribution of either sign"
+        )
         return MechanismChoice("l1_clip", False, why)
     if _only_ranks(known):
         return MechanismChoice(
-            "rank", False, "the default for ranks: a value by how far its rank is from the one asked"
+            "rank",
+            False,
+            "the default for ranks: it selects a value by the distance of its rank from the one asked for",
         )
     if _first_the_bound(known):
-        why = "the default where a unit's rows are bounded: it tests whether noise for that bound is small enough"
+        why = "the default if a unit's rows are bounded: it tests whether noise for that bound is small enough"
         return MechanismChoice("bound_first", False, why)
     owned = any(release.owned for release in known.releases)
     if not known.grouped or not (known.sums or (owned and alone and not known.one_group)):
         return MechanismChoice("gem", False, "the default: it selects one threshold and releases once")
     if known.gaussian_pays and alone:
-        why = "the default for one owner and a delta: what a unit adds to all groups together is cut to one length"
+        why = "the default for one owner and a delta: it clips a unit's contributions to all groups by their L2 norm"
         return MechanismChoice("l2_clip", True, why)
     if alone and not known.one_group:
-        why = "the default for one owner and groups: what a unit adds to all groups together is cut to one total"
+        why = "the default for one owner and groups: it clips a unit's contributions to all groups by their L1 norm"
         return MechanismChoice("l1_clip", False, why)
     why = "the default for groups: it selects a threshold and releases once in each group"
     return MechanismChoice("group_lp", known.gaussian_pays, why)
@@ -186,7 +186,7 @@ def _only_ranks(known: Circumstances) -> bool:
 
 
 def _first_the_bound(known: Circumstances) -> bool:
-    """Are sums asked for without groups, of all rows, with a bound on a unit's that leaves something to decide?"""
+    """Are all rows summed without groups, with a bound on a unit's rows that leaves something to decide?"""
     most = known.bounds.tuples
     asked = known.sums and not known.grouped and not known.sampled
     if not asked or most is None or most > MOST_BOUND:
@@ -209,8 +209,10 @@ def _check(one: Mechanism, need: Need, policy: Policy, known: Circumstances) -> 
                 raise InvalidSetting(message, hint="use gem, which needs none")
         case Need.TUPLES_PER_UNIT:
             if known.bounds.tuples is None:
-                message = f"{one.name} needs a bound on the joined rows of one unit, which does not follow"
-                raise InvalidSetting(message, hint="declare the fan-outs in the policy, or use gem, which needs none")
+                message = f"{one.name} needs a bound on the joined rows of one unit, and the policy declares none"
+                raise InvalidSetting(
+                    message, hint="use gem, which needs none; or the administrator declares fan-outs in the policy"
+                )
         case Need.DELTA:
             if known.delta == 0:
                 ask = f"ask with a delta; {GRANTED}" if policy.delta else NO_DELTA
@@ -221,28 +223,28 @@ def _check(one: Mechanism, need: Need, policy: Policy, known: Circumstances) -> 
                 raise InvalidSetting(message, hint="use group_lp")
         case Need.GROUPS:
             if not known.grouped:
-                hint = "leave the mechanism out: there is one number, which has all of epsilon by itself"
+                hint = "leave out the mechanism: a single number gets all of epsilon anyway"
                 raise InvalidSetting(f"{one.name} counts by groups, and there is no GROUP BY", hint=hint)
         case Need.ALL_ROWS:
             if known.sampled:
-                message = f"{one.name} counts people, whose number does not follow from a sample of rows"
+                message = f"{one.name} counts people, and a sample of rows does not show their number"
                 raise InvalidSetting(message, hint="ask without sampling")
         case Need.UNIT_COUNTS:
             if not all(known.counts_units(release) for release in known.releases):
-                message = f"{one.name} counts privacy units, each once in a group; this asks for something else"
+                message = f"{one.name} only counts privacy units, each once per group"
                 raise InvalidSetting(message, hint=_COUNT_UNITS)
         case _:
             assert_never(need)
 
 
 def granted_delta(asked: float | None, policy: Policy) -> float:
-    """What of the policy's delta a query may spend. Raises: InvalidSetting."""
+    """The part of the policy's delta that a query may spend. Raises: InvalidSetting."""
     value = policy.delta if asked is None else asked
     if value > 0 and policy.delta == 0:
-        raise InvalidSetting("this policy grants no delta", hint=f"leave delta out; {NO_DELTA}")
+        raise InvalidSetting("this policy grants no delta", hint=f"leave out delta; {NO_DELTA}")
     if not math.isfinite(value) or not 0 <= value <= policy.delta:
         raise InvalidSetting(
-            f"delta must be at least 0 and at most {policy.delta:g}", hint="the policy's `delta` is the most"
+            f"delta must be at least 0 and at most {policy.delta:g}", hint="the policy's `delta` is the limit"
         )
     if 0 < value < MIN_DELTA:
         raise InvalidSetting(f"delta must be 0, or at least {MIN_DELTA:g}")
@@ -257,31 +259,30 @@ def is_selected(domains: Sequence[GroupDomain], policy: Policy) -> bool:
 def group_selection(
     domains: Sequence[GroupDomain], determined: int | None, policy: Policy, epsilon: float, delta: float, owners: int
 ) -> GroupSelection | None:
-    """The release that decides which groups are shown; None where all are.
+    """The release that decides which groups are shown; None if all are.
 
-    Where keys are found and nothing bounds the groups of one unit (`determined` is None), units vote. The policy's
-    rule for groups per unit has no part in finding them, since it leaves rows out. Where all keys are public it
-    spends no delta.
+    Units vote if partition selection finds the keys and nothing bounds a unit's groups (`determined` is None). The
+    policy's `groups_per_unit` does not count as a bound here, since it leaves rows out. Public keys need no delta.
 
-    Raises: InvalidSetting for keys to be found without a delta; SensitivityUnbounded where several units share a row,
-      and one may be in any number of groups that nobody else is in.
+    Raises: InvalidSetting for partition selection without a delta; SensitivityUnbounded if several units share a row
+      and one may be in any number of groups.
     """
     if not is_selected(domains, policy):
         return None
     selects_partitions = any(domain.selects_partitions for domain in domains)
     if selects_partitions and delta == 0:
         hint = f"ask with a delta; {GRANTED}" if policy.delta else NO_DELTA
-        hint += "; or name the groups, as in WHERE ward IN ('A1', 'B2'), which takes none"
-        raise InvalidSetting("keys that are found among private rows cost a delta, and there is none", hint=hint)
+        hint += "; or name the groups, as in WHERE ward IN ('A1', 'B2'), which needs no delta"
+        raise InvalidSetting("partition selection needs a delta, and there is none", hint=hint)
     votes = selects_partitions and determined is None
     if votes and owners != 1:
         message = (
-            "several privacy units share each row, and one may reach any number of groups, so their keys cannot be "
-            "found among private rows"
+            "partition selection is not supported here: several privacy units share each row, and one unit may reach "
+            "any number of groups"
         )
         hint = (
-            "group by what follows from the key of every one of them, or by what is public; list the values in "
-            "WHERE; or join fewer private tables, so that each row is one unit's"
+            "list the values in WHERE, group by public values, or join fewer private tables so that each row has one "
+            "owner"
         )
         raise SensitivityUnbounded(message, hint=hint)
     return GroupSelection(

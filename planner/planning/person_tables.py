@@ -1,24 +1,21 @@
-"""Per-person tables: whose each row is, and the catalog and policy in which they are tables like any other.
+"""Per-person subqueries: who owns each of their rows, and their place in the catalog and the policy.
 
     SELECT patient_id AS k1, count(*) AS a1 FROM visit WHERE ... GROUP BY patient_id
 
-Let J be the tuples of the inner join, which pass its conditions. Condition, decided from keys and equal columns
-alone:
+Let J be the tuples of the inner join that pass its conditions. The condition, decided from keys and equal columns:
 
     (one) every tuple of J has one owner position, and the group keys hold its key, or a key of a row of the tuple
           that is owned.
 
-Proof that T, the table of the groups, is a table of private rows of which each has one owner, the person u of its
-key: by (one) the tuples behind a row of T are u's and nobody else's, since its owner position holds u in each of
-them, and rows where it is NULL, which nobody owns, are left out. Keys and aggregates are functions of these tuples
-(sums are exact, so the order in which they are read does not matter), and each tuple is made of rows of u's and
-public ones. Let I' be I without v and all that v owns. The tuples of u != v are the same in both
-(docs/mathematics.md, section 1.4, and `planner.sensitivity.own_rows` where the inner join has optional rows or
-semi-joins), so the rows of u are the same in T and T'. Those of v are gone with v.
+Proof that each row of the result T has one owner, the person u of its key (docs/mathematics.md, section 2.3). By
+(one) the tuples behind a row of T belong to u alone, since its owner position holds u in each of them. Rows with a
+NULL there have no owner and are left out. Keys and aggregates are functions of these tuples; sums are exact, so the
+order does not matter. Each tuple is made of u's rows and public ones. Let I' be I without v and all that v owns. The
+tuples of u != v are the same in both (docs/mathematics.md, section 1.4; `planner.sensitivity.own_rows` for optional
+rows and semi-joins). So the rows of u are the same in T and T', and those of v are gone with v.
 
-So T takes part in a join as a table with a foreign key to the relation of u, which owns its rows. It has one row per
-group, and where u determines all keys one row per u, which its key says. What u determines of it, aggregates too, is
-one value in every instance, and that is all that L0 asks.
+T therefore joins like a table with an owning foreign key to the relation of u. It has one row per group. If u
+determines all keys it has one row per u, which its key says.
 """
 
 from __future__ import annotations
@@ -44,14 +41,12 @@ from planner.sensitivity.provenance import OwnerPosition, Provenance, provenance
 from planner.sensitivity.tuples_per_unit import tuples_per_unit
 from planner.sql.trees import ColumnRef, add_conditions, bound_column, copied, named_sql
 
-_HINT = (
-    "group by the key of the one whose rows they are, in a subquery over rows of that one alone; or aggregate once"
-)
+_HINT = "group by the owner's key in a subquery over the rows of one owner; or aggregate once, at the top"
 
 
 @dataclass(frozen=True)
 class Persons:
-    """A question whose per-person tables are tables of the catalog and the policy; `sizes`: those of their joins."""
+    """A question whose per-person subqueries are tables of the catalog and the policy; `sizes` are their joins'."""
 
     query: BoundQuery
     schema: Schema
@@ -59,17 +54,17 @@ class Persons:
     sizes: tuple[JoinSize, ...] = ()
 
     def size(self, own: JoinSize) -> JoinSize:
-        """The class of the largest of its joins."""
+        """The size of the largest join, its own or that of a subquery."""
         return reduce(larger, self.sizes, own)
 
 
 def with_person_tables(query: BoundQuery, schema: Schema, policy: Policy) -> Persons:
-    """Prove whose the rows of each per-person table are, and enter it into catalog and policy.
+    """Prove who owns the rows of each per-person subquery, and enter it into catalog and policy.
 
-    Where fan-outs prove a count to be less than it was bound with, the question is bound once more, so that sums of
-    it and ranks over it know its range. A question without such tables comes back as it is.
+    If fan-outs bound a count more tightly than binding did, the question is bound again, so that sums and ranks over
+    it know the range. A question without such subqueries is returned unchanged.
 
-    Raises: UnsupportedSQL where rows may be several people's; what planning a join raises.
+    Raises: UnsupportedSQL if rows may belong to several people; otherwise as planning a join.
     """
     made = {one.alias: _Made.of(one, one.person, schema, policy) for one in query.all_tables if one.person}
     if not made:
@@ -93,7 +88,7 @@ def with_person_tables(query: BoundQuery, schema: Schema, policy: Policy) -> Per
 
 @dataclass(frozen=True)
 class _Made:
-    """One table: its entry in FROM, what the policy says of it, and of the join behind it."""
+    """One subquery: its entry in FROM, its policy, and the size of its join."""
 
     entry: BoundTable
     person: PersonTable
@@ -102,7 +97,7 @@ class _Made:
 
     @property
     def narrows(self) -> bool:
-        """Is more proved of its columns than they were bound with?"""
+        """Are its columns bounded more tightly than at binding?"""
         return any(self.declared.columns[one.column.name].range != one.declared.range for one in self.person.columns)
 
     @classmethod
@@ -139,17 +134,17 @@ def _owner(
 ) -> tuple[OwnerPosition, ForeignKey]:
     """The one owner position of the tuples, and the foreign key of the groups that leads to it.
 
-    Raises: UnsupportedSQL where a tuple has several positions, or the group keys hold neither the person's key nor
-      that of a row of the tuple that is owned.
+    Raises: UnsupportedSQL if a tuple has several positions, or the group keys hold neither the person's key nor that
+      of an owned row of the tuple.
     """
     relations = sorted({owner.relation for owner in found.owners})
     if len(found.owners) != 1:
         twice = f"{relations[0]} twice" if len(relations) == 1 else " and ".join(relations)
-        message = f"the rows of this subquery with GROUP BY belong to {twice}: one of them would change another's row"
+        message = f"the rows of this subquery with GROUP BY belong to {twice}, so one unit could change another's row"
         raise UnsupportedSQL(message, hint=_HINT)
     (owner,) = found.owners
     if owner.orphan_of:
-        message = f"a row of {owner.relation} may be a person of its own, so GROUP BY inside FROM is not supported"
+        message = f"GROUP BY inside FROM is not supported: a row of {owner.relation} may be a privacy unit itself"
         raise UnsupportedSQL(message, hint=_HINT)
     by_class = {found.equalities.find(column.key): column.column.name for column in person.columns if column.key}
 
@@ -167,10 +162,10 @@ def _owner(
             if names is not None and (_is_there(found, alias, key) or _leads(found, alias, owner)):
                 return owner, ForeignKey(names, table.name, key)
     message = (
-        "GROUP BY inside FROM is not supported without a key of the person or of a row that is one person's: "
-        "one person's rows would change rows that others share"
+        "GROUP BY inside FROM is not supported without the owner's key, or the key of a row with one owner: one "
+        "person's rows would change rows that others share"
     )
-    raise UnsupportedSQL(message, hint=f"add the key of {owner.relation} to GROUP BY; or aggregate once, at the top")
+    raise UnsupportedSQL(message, hint=f"add the key of {owner.relation} to GROUP BY, or aggregate once, at the top")
 
 
 def _is_there(found: Provenance, alias: str, key: Sequence[str]) -> bool:
@@ -178,7 +173,7 @@ def _is_there(found: Provenance, alias: str, key: Sequence[str]) -> bool:
 
 
 def _leads(found: Provenance, alias: str, owner: OwnerPosition) -> bool:
-    """Is a row on the chain by which the owner is found, so that nobody owns a tuple without it?"""
+    """Is the row on the chain that finds the owner, so that no tuple has an owner without it?"""
     children = {completion.alias: completion.child for completion in found.completions}
     current: str | None = owner.columns[0][0]
     while current is not None and current != alias:
@@ -187,7 +182,7 @@ def _leads(found: Provenance, alias: str, owner: OwnerPosition) -> bool:
 
 
 def _columns(person: PersonTable, unit: ForeignKey) -> tuple[Column, ...]:
-    """The columns; those that lead to the owner are never NULL, for rows of nobody are left out."""
+    """The columns; those that lead to the owner are never NULL, since rows without an owner are left out."""
     return tuple(
         replace(column.column, nullable=column.column.nullable and column.column.name not in unit.columns)
         for column in person.columns
@@ -195,9 +190,9 @@ def _columns(person: PersonTable, unit: ForeignKey) -> tuple[Column, ...]:
 
 
 def _key(found: Provenance, person: PersonTable, unit: ForeignKey) -> tuple[str, ...]:
-    """What identifies a row: the columns that lead to the owner where they determine the other group keys, else all.
+    """The columns that identify a row: those that lead to the owner if they determine the other group keys.
 
-    What one position determines is one value: `groups_per_unit` asks for it as if the columns were an owner's.
+    Else all keys. It asks `groups_per_unit` as if those columns were an owner's.
     """
     led = [column for column in person.columns if column.column.name in unit.columns and column.key is not None]
     others = [column for column in person.columns if column.is_key and column.column.name not in unit.columns]
@@ -209,7 +204,7 @@ def _key(found: Provenance, person: PersonTable, unit: ForeignKey) -> tuple[str,
 
 
 def _declared(column: PersonColumn, most: int | None) -> ColumnPolicy:
-    """What is public of a column: a count is at most the number of tuples that follows from declared fan-outs."""
+    """The public range of a column: a count is at most the number of tuples by declared fan-outs."""
     if most is None or not isinstance(column.value, exp.Count) or column.declared.range is None:
         return column.declared
     low, high = column.declared.range
@@ -219,7 +214,7 @@ def _declared(column: PersonColumn, most: int | None) -> ColumnPolicy:
 def _rows(
     query: BoundQuery, found: Provenance, person: PersonTable, owner: OwnerPosition, unit: ForeignKey
 ) -> exp.Select:
-    """The SELECT: the join, completed, of tuples that somebody owns and whose keys lead to that person, grouped."""
+    """The SELECT: the completed join of owned tuples whose keys lead to their owner, grouped."""
     select = complete_provenance(join_tables(query.tables, query.predicates), found.completions, found.ends)
     select = filter_semi_joins(select, query.semi_joins) if query.semi_joins else select
     leading = [

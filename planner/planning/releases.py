@@ -1,4 +1,4 @@
-"""Aggregates to releases: weights, their bounds, ranks, and how the outputs add them up."""
+"""Turn aggregates into releases: weights, their bounds, ranks, and how the outputs add them up."""
 
 from __future__ import annotations
 
@@ -19,25 +19,27 @@ from planner.sql.trees import column_ref, columns_of
 from privacy.mechanisms.rank import default_beyond
 
 _GROUPS = 10
-"""With more groups than this, some of their extremes are values of the empty end of the grid: then ask for a k."""
+"""The assumed number of groups before it is known.
+
+With more groups, some extremes are values at the empty end of the grid. Then the analyst names a k.
+"""
 
 
-def told_beyond(
+def with_units_beyond(
     releases: Sequence[Release], domains: Sequence[GroupDomain], owners: int, groups_per_unit: int | None
 ) -> tuple[Release, ...]:
-    """The releases, of which each extreme says how many units lie beyond it, where the question does not.
+    """Give each extreme the number of units that lie beyond it, if the question does not.
 
-    Of a domain that is counted only when it is read, `_GROUPS` are taken for granted; `owners` are positions of a
-    tuple.
+    An uncounted domain is taken to have `_GROUPS` groups; `owners` are positions of a tuple.
     """
     times = 1
     if domains and groups_per_unit != 1:
         groups = math.prod(_GROUPS if domain.values is None else len(domain.values) for domain in domains)
         times = 2 if owners == 1 else max(1, groups if groups_per_unit is None else min(groups_per_unit, groups))
-    return tuple(_told(release, times) for release in releases)
+    return tuple(_with_units_beyond(release, times) for release in releases)
 
 
-def _told(release: Release, times: int) -> Release:
+def _with_units_beyond(release: Release, times: int) -> Release:
     ranked = release.ranked
     if ranked is None or ranked.rank.quantile is not None or ranked.rank.beyond is not None:
         return release
@@ -46,33 +48,33 @@ def _told(release: Release, times: int) -> Release:
 
 
 def beyond_notes(releases: Sequence[Release], owners: int) -> Iterator[str]:
-    """Of every extreme, how many people lie beyond it; of rows with several owners, who own all of them."""
+    """Say for each extreme how many people lie beyond it; for rows with several owners, how many own those rows."""
     for release in releases:
         if release.ranked is None or release.ranked.rank.quantile is not None:
             continue
         rank = release.ranked.rank
         above = "above" if rank.highest else "below"
         if owners == 1:
-            beyond = f"the values of about {rank.beyond:,} privacy units lie {above} it"
+            beyond = f"about {rank.beyond:,} privacy units have values {above} it"
         else:
-            takes = f"it takes about {rank.beyond:,} privacy units, or up to {owners} times as many"
-            beyond = f"{takes}, to own all rows {above} it"
+            units = f"about {rank.beyond:,} privacy units, or up to {owners} times as many,"
+            beyond = f"{units} own all rows {above} it"
         yield (
-            f"{release.label} is nobody's own value: it is drawn so that {beyond}, in each group; of fewer units it "
-            "is any value."
+            f"{release.label} is not a person's value: it is drawn so that {beyond}. In a group with fewer privacy "
+            "units it may be any value."
         )
 
 
 @dataclass(frozen=True)
 class Releases:
-    """What is released, each once, and how each aggregate follows.
+    """What is released, each number once, and how each aggregate follows.
 
     Attributes:
       values: per aggregate of the BoundQuery, over `releases`; then those of `centres`.
-      share: of epsilon, of what is released beside them.
+      share: the share of epsilon for each release beside them.
       jointly: is some quotient computed from them (`BoundAggregate.moment`)?
-      centres: where means and products are measured around centres, by the place of an average's sum the place in
-        `values` of its centre; None where all is measured around 0.
+      centres: by the place of an average's sum, the place of its centre in `values`; None if all is measured around
+        0.
     """
 
     releases: tuple[Release, ...]
@@ -83,17 +85,19 @@ class Releases:
 
 
 MOMENT_SHARES = (1.0, 2.0, 5.0)
-"""Of the budget of a quotient, what its count, its sums and its sums of squares get. The error of a quotient is the
-sum of its parts' relative errors, and shares in proportion to the power 2/3 of what each needs are the best
-(`allocate`). Taken for granted, not tuned: a sum needs about three times as much as a count, squares ten times as
-much, since what one unit adds is that much further from the mean."""
+"""The shares of a quotient's budget for its count, sums, and sums of squares.
+
+The error of a quotient is the sum of its parts' relative errors. Shares in proportion to the power 2/3 of each part's
+need are best (`allocate`). The needs are assumed, not tuned: a sum needs about three times as much as a count, and
+squares ten times as much, since one unit's contribution is that much further from the mean.
+"""
 
 CENTRE_NEED, DEVIATION_NEED = 0.3, 2.7
 """Of the same, what the centre of an average gets, and what it leaves: a centre is rough, and the error of the count
 beside them is a small part of a small number."""
 
 _PLAIN = {"count": 0, "sum": 1, "distinct": 1, "rank": 1}
-"""The moment of what is asked for itself, beside a quotient."""
+"""The moment of an aggregate that is requested by itself, beside a quotient."""
 
 _Part = tuple[Release, int]
 """A release and its sign."""
@@ -113,14 +117,14 @@ def releases(
     signed: bool = False,
     centred: bool = False,
 ) -> Releases:
-    """Weights of every aggregate, the budget shared equally, of quotients by MOMENT_SHARES; equal ones released once.
+    """The releases of all aggregates, equal numbers once; the budget is shared equally, or by MOMENT_SHARES.
 
     Args:
-      distinct: does every owner of a tuple determine these columns, and to one value?
-      owned: is each value of this SQL one unit's?
+      distinct: does every owner of a tuple determine these columns, each to one value?
+      owned: does each value of this SQL belong to one unit?
       beside: how many shares of the budget are kept for other releases.
-      signed: is a sum over both signs one release, rather than one of each sign?
-      centred: are averages and sums of products measured around means, where a quotient asks for them alone?
+      signed: is a sum over both signs one release, rather than one per sign?
+      centred: are averages and sums of products measured around means, if only a quotient asks for them?
     """
     begun: list[Release] = []
     numbers: list[object] = []  # of each, what makes it a number of its own
@@ -161,7 +165,7 @@ def releases(
 
 
 def _averages_alone(aggregate: BoundAggregate, others: Sequence[BoundAggregate]) -> bool:
-    """Does a sum serve an average alone, so that what is released need not be the sum itself?"""
+    """Does a sum serve an average only, so that the sum itself need not be released?"""
     if aggregate.over is None:
         return False
     return not any(one.over is None and one.argument == aggregate.argument for one in others if one.function == "sum")
@@ -173,7 +177,7 @@ def _measure_around(
     terms: Sequence[Sequence[tuple[int, int]]],
     centres: Mapping[int, Sequence[tuple[int, int]]],
 ) -> None:
-    """Say of every sum of products, and of every part of an average, what it is measured around, in place."""
+    """Set, in place, what every sum of products and every part of an average is measured around."""
 
     def only(place: int) -> int:
         ((index, _),) = terms[place]
@@ -206,7 +210,7 @@ def _finished(release: Release, share: float, distinct: Determined, owned: Owned
 
 
 def _signed_sum(terms: list[tuple[int, int]]) -> ReleasedExpression:
-    """A release; its negative; or the positive part less the negative one."""
+    """A release, its negative, or the positive part less the negative one."""
     (first, sign), *rest = terms
     value: ReleasedExpression = ReleasedValue(first)
     if sign < 0:
@@ -217,7 +221,7 @@ def _signed_sum(terms: list[tuple[int, int]]) -> ReleasedExpression:
 
 
 def equal_share(epsilon: float, count: int) -> float:
-    """epsilon / count, rounded so that the decimals of `count` shares never add up to more than epsilon's.
+    """epsilon / count, rounded so that the decimals of `count` shares never exceed epsilon's.
 
     >>> [equal_share(1.0, 1), equal_share(1.0, 4), equal_share(5.0, 3)]
     [1.0, 0.25, 1.6666666666666665]
@@ -229,7 +233,7 @@ def equal_share(epsilon: float, count: int) -> float:
 
 
 def divided(epsilon: float, needs: Sequence[float]) -> list[float]:
-    """Shares of epsilon in proportion to the needs; their decimals never add up to more than epsilon's.
+    """Shares of epsilon in proportion to the needs; their decimals never exceed epsilon's.
 
     >>> divided(1.0, [1.0, 1.0, 1.0, 1.0]), divided(1.0, [1.0, 3.0]), divided(3.0, [])
     ([0.25, 0.25, 0.25, 0.25], [0.25, 0.75], [3.0])
@@ -244,7 +248,7 @@ def divided(epsilon: float, needs: Sequence[float]) -> list[float]:
 
 
 def clamped_notes(query: BoundQuery, policy: Policy) -> tuple[str, ...]:
-    """A sentence on what values beyond declared ranges count as in sums; none where no sum reads such a column."""
+    """Say how sums count values outside declared ranges; nothing if no sum reads such a column."""
     entries = {entry.alias: entry for entry in query.tables}
     summed = [one.argument for one in query.aggregates if one.function == "sum" and one.argument is not None]
     found = {}
@@ -254,7 +258,7 @@ def clamped_notes(query: BoundQuery, policy: Policy) -> tuple[str, ...]:
         if declared is not None and entries[alias].rows is None:
             found[f"{table.name}.{name}"] = f"{declared[0]:g} to {declared[1]:g}"
     ranges = ", ".join(f"{column} ({declared})" for column, declared in found.items())
-    return (f"Beyond its declared range a value counts as the nearest end: {ranges}.",) if found else ()
+    return (f"Values outside the declared range count as its nearest end: {ranges}.",) if found else ()
 
 
 def _parts(aggregate: BoundAggregate, tables: Mapping[str, Table], signed: bool) -> list[_Part]:

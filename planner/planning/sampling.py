@@ -1,28 +1,27 @@
-"""Which join tuples are read for a sample, and why that is a sample of the join, made or not.
+"""Which join tuples are read for a sample, and why that is a sample of the join.
 
-Sampling happens where each join tuple is drawn on its own, with a fresh secret that no statement can name:
+Each join tuple is drawn independently, with a fresh secret that no statement can name:
 
-* in PostgreSQL by TABLESAMPLE BERNOULLI, whose 32-bit seed is drawn anew for each scan;
-* in the proxy, from the operating system, after the database has counted equal tuples;
-* in the proxy, by number, where the join is acyclic and nobody makes it.
+* in PostgreSQL by TABLESAMPLE BERNOULLI, with a new 32-bit seed for each scan;
+* in the proxy, from the operating system's entropy, after the database has counted equal tuples;
+* in the proxy, by number, if the join is acyclic: nobody makes the whole join.
 
-The last, in full. Let T be the tuples of the parts' join, and P those that also pass the comparisons between parts:
-the tuples of the question. `privacy.sampling.join_tree` is a bijection from 0..|T|-1 onto T, which depends on the
-data, and `privacy.sampling.draws` makes each number stay with probability q, independently, whatever |T| is. So
-each t of T stays with probability q, independently of all others: a product distribution names no order of its
-factors. Those in P are therefore a Bernoulli sample of P, at rate q. Where a unit leaves, T' and P' are T and P
-without the tuples that it owns (docs/mathematics.md, section 1.4), so the sample of P' has the distribution of that
-of P with the unit's tuples taken out, of which there are Binomial(its tuples, q). That is the coupling on which the
-joint loss rests (`privacy.sampling.design`), and with it amplification: the same as where the proxy thins counted
-tuples.
+Proof for the last way (docs/mathematics.md, section 7.4). Let T be the tuples of the parts' join. P are those that
+also pass the comparisons between parts, the tuples of the question. `privacy.sampling.join_tree` is a bijection from
+0..|T|-1 onto T, which depends on the data. `privacy.sampling.draws` keeps each number with probability q,
+independently. So each t of T stays with probability q, independently of all others: a product distribution does not
+depend on the order of its factors. The tuples of P among them are a Bernoulli sample of P. If a unit leaves, T' and
+P' are T and P without its tuples (docs/mathematics.md, section 1.4). So the sample of P' has the distribution of that
+of P without the unit's tuples, of which there are Binomial(its tuples, q). The joint loss (`privacy.sampling.design`)
+and amplification rest on this coupling, as they do where the proxy thins counted tuples.
 
-Two other ways were weighed and are not taken. `random() < q` over the join is right but forbids parallel plans. A
-hash of row identifiers with a secret seed is parallel, but hashint8extended is no cryptographic function: tuples
-that share a row have related hashes, so that neither independence nor amplification could be claimed.
+Two other ways are not used. `random() < q` over the join forbids parallel plans. A hash of row identifiers with a
+secret seed runs in parallel, but hashint8extended is not cryptographic. Tuples that share a row have related hashes,
+so neither independence nor amplification could be claimed.
 
-A part is a table of FROM with the parents that only say who owns its rows, and with every condition that reads
-nothing else. Parts meet in equal columns of whole numbers; they are acyclic where the parts that share a class of
-equal columns hang together in one tree, for every class (the running intersection property).
+A part is a table of FROM, with the parents that only say who owns its rows and the conditions on these alone. Parts
+meet in equal columns of whole numbers. They are acyclic if, for every class of equal columns, the parts that share it
+form one tree (the running intersection property).
 """
 
 from __future__ import annotations
@@ -47,10 +46,10 @@ from planner.sql.sql_types import Family
 from planner.sql.trees import ColumnRef, bound_column, cast_sql, column_ref, columns_of
 
 MIN_RATE = 1e-6
-"""Below it PostgreSQL's 32 bits are too coarse, and nothing would be left of most answers."""
+"""The lowest rate: below it PostgreSQL's 32 bits are too coarse, and most answers would have nothing left."""
 
 _CHARGE = "the whole epsilon is charged"
-_AMPLIFIES = f"{_CHARGE}, and where fan-outs bound a person's tuples, amplification buys less noise for it"
+_AMPLIFIES = f"{_CHARGE}; amplification lowers the noise if fan-outs bound a person's tuples"
 
 
 def sampling_plan(
@@ -58,7 +57,7 @@ def sampling_plan(
 ) -> SamplingPlan | None:
     """Choose a strategy by proof; None reads everything, as a rate of 1 does.
 
-    Raises: InvalidSetting for a rate out of [1e-6, 1] or given twice; UnsupportedSQL for what cannot be sampled.
+    Raises: InvalidSetting for a rate outside [1e-6, 1] or given twice; UnsupportedSQL for what cannot be sampled.
     """
     written = [entry for entry in query.tables if entry.sample is not None]
     rate = _rate(written, sampling_rate)
@@ -69,7 +68,7 @@ def sampling_plan(
         message, hint = "quantiles, MIN and MAX of a sample are not supported", "ask for it without sampling"
         raise UnsupportedSQL(message, hint=hint, position=place)
     if any(release.distinct is not None for release in releases):
-        hint = "ask for it without sampling: how many values a sample misses cannot be told"
+        hint = "ask for it without sampling: a sample does not show how many values it misses"
         raise UnsupportedSQL("COUNT(DISTINCT ...) of a sample is not supported", hint=hint, position=place)
     entries = [entry for entry in query.tables if _determines(entry, join_steps)]
     if written:
@@ -80,10 +79,11 @@ def sampling_plan(
 
 
 def along_a_tree(plan: Plan, tree: SampledTree | None) -> Plan:
-    """The finished plan with its sample drawn along a join tree, if there is one, instead of among all tuples.
+    """The plan with its sample drawn along the join tree, if there is one and it saves work.
 
-    A linear join of one owner is left to the database, which adds up person by person and lets few rows leave; any
-    other has about as many distinct tuples as tuples, all of which the database would make and the proxy would read.
+    The database is better at a linear join of one owner: it adds up person by person, so that few rows leave it. Any
+    other join has about as many distinct tuples as tuples, all of which the database would make and the proxy would
+    read.
     """
     sampling = plan.sampling
     if tree is None or sampling is None or sampling.alias is not None:
@@ -91,18 +91,20 @@ def along_a_tree(plan: Plan, tree: SampledTree | None) -> Plan:
     if plan.size.kind == "linear" and len(plan.owners) == 1:
         return plan
     reason = (
-        "the join is a tree of tables: the database reads each by itself, the proxy numbers the tuples by how "
-        f"many rows meet and makes none but those that it draws, each on its own; {_AMPLIFIES}"
+        "the join is a tree of tables: the database reads each table, and the proxy draws tuples by number, each "
+        f"independently, without making the join; {_AMPLIFIES}"
     )
     return replace(plan, sampling=replace(sampling, strategy="join tree", reason=reason, tree=tree))
 
 
 def _rate(written: Sequence[BoundTable], asked: float | None) -> float | None:
-    """The one rate that is asked for; None to read everything."""
+    """The one requested rate; None reads everything."""
     if len(written) > 1:
-        raise UnsupportedSQL("TABLESAMPLE on several tables", hint="sample one table", position=written[1].start)
+        raise UnsupportedSQL(
+            "TABLESAMPLE on several tables is not supported", hint="sample one table", position=written[1].start
+        )
     if written and asked is not None:
-        raise InvalidSetting("the sample is given twice", hint="leave out TABLESAMPLE or the sampling rate")
+        raise InvalidSetting("TABLESAMPLE and the sampling rate cannot be combined", hint="leave out one of them")
     if written and written[0].outer is not None:
         message = "TABLESAMPLE on the right of a LEFT JOIN is not supported"
         raise UnsupportedSQL(message, hint="sample the table on its left", position=written[0].start)
@@ -117,8 +119,8 @@ def _rate(written: Sequence[BoundTable], asked: float | None) -> float | None:
 def _determines(entry: BoundTable, join_steps: JoinSteps) -> bool:
     """Does each row of the entry lead to at most one join tuple, by enforced keys alone?
 
-    If its table stands nowhere else either, a sample of its rows is a sample of the tuples (docs/mathematics.md,
-    section 7.4). A view, which no database samples, is none.
+    If so, and the table occurs once, a sample of its rows is a sample of the tuples (docs/mathematics.md, section
+    7.4). No database samples a view.
     """
     once = sum(table == entry.table for table in join_steps.tables) == 1
     there = entry.outer is None and entry.sampled and once
@@ -127,9 +129,9 @@ def _determines(entry: BoundTable, join_steps: JoinSteps) -> bool:
 
 def _pushdown(entry: BoundTable, rate: float) -> SamplingPlan:
     reason = (
-        f"rows of {entry.table.name} are sampled by TABLESAMPLE BERNOULLI: each join tuple holds one of them and "
-        "follows from it by enforced keys, so tuples are drawn one by one, as far as the database's 32-bit seed "
-        f"and hash are random; {_AMPLIFIES}"
+        f"TABLESAMPLE BERNOULLI samples rows of {entry.table.name}: enforced keys lead from each to at most one join "
+        "tuple, so tuples are drawn independently, as far as the database's 32-bit seed and hash are random; "
+        f"{_AMPLIFIES}"
     )
     percent, exact = bernoulli_percent(rate)
     return SamplingPlan("pushdown", exact, reason, entry.table.name, entry.alias, percent)
@@ -137,17 +139,17 @@ def _pushdown(entry: BoundTable, rate: float) -> SamplingPlan:
 
 def _as_written(entry: BoundTable, rate: float) -> SamplingPlan:
     reason = (
-        f"rows of {entry.table.name} are sampled as written, but one of them may stand in many join tuples, which "
-        f"are then drawn together: no amplification can be claimed; {_CHARGE}"
+        f"rows of {entry.table.name} are sampled as written, but one row may be in many join tuples, which are drawn "
+        f"together: no amplification can be claimed; {_CHARGE}"
     )
     percent, exact = bernoulli_percent(rate)
     return SamplingPlan("as written", exact, reason, entry.table.name, entry.alias, percent)
 
 
 def _in_the_proxy(rate: float, counts: bool) -> SamplingPlan:
-    """No relation determines the join tuples: the database counts equal ones, the proxy draws."""
-    why = "no table's rows determine the join tuples by enforced keys: the database counts equal tuples, the proxy"
-    apart = "" if counts else ", those of different weights apart"
+    """For joins that no table determines: the database counts equal tuples, the proxy draws."""
+    why = "no table determines the join tuples by enforced keys: the database counts equal tuples, and the proxy"
+    apart = "" if counts else ", separately by weight"
     reason = f"{why} draws how many of them stay{apart}; {_AMPLIFIES}"
     return SamplingPlan("thinning" if counts else "join result", rate, reason)
 
@@ -164,9 +166,9 @@ _COMPARISONS: dict[type[exp.Expr], Comparison] = {
 def sampled_tree(query: BoundQuery, found: Provenance, plan: Plan, policy: Policy) -> SampledTree | None:
     """The parts of the join of a finished plan, and how they meet; cubic in the tables.
 
-    Returns: None where the join is no tree of parts: it is cyclic or has one table; tables meet in columns that hold
-      no whole numbers, or in other ways than by equal columns; an owner, a key or a weight is computed from several
-      tables; a LEFT JOIN, a semi-join or a per-person table is among them; or the analyst samples a table.
+    Returns: None if the join is not a tree of parts. It is cyclic or has one table, or tables meet in columns without
+      whole numbers or by other conditions than equality. Or an owner, a key or a weight is computed from several
+      tables, or it has a LEFT JOIN, a semi-join, a per-person subquery or a TABLESAMPLE.
     """
     plain = all(entry.outer is None and entry.sample is None and entry.rows is None for entry in query.tables)
     if not plain or query.semi_joins or len(query.tables) < 2:
@@ -188,13 +190,13 @@ def sampled_tree(query: BoundQuery, found: Provenance, plan: Plan, policy: Polic
 
 @dataclass
 class _Part:
-    """One part in the making: its conditions, and what is selected of it."""
+    """One part under construction: its conditions, and its selected columns."""
 
     conditions: list[exp.Expr] = field(default_factory=list)
     columns: list[exp.Expr] = field(default_factory=list)
 
     def column(self, expression: exp.Expr) -> int:
-        """The place of a column among those that are selected."""
+        """The place of a column among the selected ones."""
         if expression not in self.columns:
             self.columns.append(expression)
         return self.columns.index(expression)
@@ -213,7 +215,7 @@ class _Parts:
         self._comparisons: list[tuple[ColumnRef, Comparison, ColumnRef]] = []
 
     def enter(self, condition: exp.Expr) -> bool:
-        """Note a condition; False where it is of a kind that is not understood here."""
+        """Record a condition; False if it is of an unknown kind."""
         places = self._places(condition)
         if len(places) < 2:
             self._parts[min(places, default=0)].conditions.append(condition)
@@ -233,7 +235,7 @@ class _Parts:
         return operator is not None
 
     def tree(self, outputs: Sequence[exp.Expr]) -> SampledTree | None:
-        """The tree, if the parts are one and each output is of one part."""
+        """The tree, if the parts form one and each output reads one part."""
         above = self._spanning()
         if above is None or any(len(self._places(output)) > 1 for output in outputs):
             return None
@@ -286,10 +288,10 @@ class _Parts:
                 yield own[0], other[0]
 
     def _spanning(self) -> dict[int, int] | None:
-        """Per part the one above, in the order of the tree; None where the join is cyclic.
+        """Per part its parent, in the order of the tree; None if the join is cyclic.
 
-        A join is acyclic exactly if a spanning tree of the most shared classes has the running intersection property
-        (Maier 1983): the parts of each class are joined by one edge fewer than they are.
+        A join is acyclic exactly if a spanning tree with the most shared classes has the running intersection
+        property (Maier 1983): the parts of each class are joined by one edge fewer than their number.
         """
         above = {0: -1}
         while len(above) < len(self._parts):
@@ -304,7 +306,7 @@ class _Parts:
         return above
 
     def _select(self, place: int) -> exp.Select:
-        """The statement of a part: its rows that can stand in a tuple at all."""
+        """The statement of a part: its rows that can be in a tuple at all."""
         part, entry = self._parts[place], self._query.tables[place]
         conditions = list(part.conditions)
         for members in self._classes:

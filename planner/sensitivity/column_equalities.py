@@ -1,7 +1,7 @@
 """Which columns of a join tuple are fixed or equal: conditions that compare exactly, and their closure under keys.
 
-An equality of two kinds compares what one of them becomes, which many values may share: beside a double precision
-PostgreSQL makes doubles of whole numbers and numerics, and near 2^62 a thousand bigints are one double.
+An equality of two types compares converted values, which many values may share. Beside a double precision PostgreSQL
+converts whole numbers and numerics to doubles, and near 2^62 a thousand bigints are one double.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import ColumnRef, column_ref, holds
 
 MAX_EXACT_DIGITS = 38
-"""Digits of a literal that every engine reads as an exact number: DuckDB makes doubles of longer ones."""
+"""The most digits of a literal that every engine reads as an exact number: DuckDB makes doubles of longer ones."""
 
 _EXACT = frozenset({Family.INTEGER, Family.NUMERIC})
 _CASTS: dict[object, frozenset[Family]] = {
@@ -26,13 +26,13 @@ _CASTS: dict[object, frozenset[Family]] = {
     exp.DataType.Type.DATE: frozenset({Family.DATE, Family.TIMESTAMP}),
     exp.DataType.Type.TIMESTAMP: frozenset({Family.TIMESTAMP}),
 }
-"""Types that a literal is cast to, each with the kinds of columns of which it equals one value at most."""
+"""Types of cast literals, each with the column types of which the literal equals at most one value."""
 
 
 def fixed_columns(query: BoundQuery) -> Iterator[tuple[ColumnRef, str]]:
-    """The columns that have one value in every tuple that passes, each with text that is equal for equal values only.
+    """The columns with one value in every passing tuple, each with text that is equal only for equal values.
 
-    One value: of doubles 0 and -0 are one, as no function tells them apart (`planner.sql.sql_types.Family`).
+    The doubles 0 and -0 are one value, since no function tells them apart (`planner.sql.sql_types.Family`).
     Cost: linear in the conditions.
     """
     for column, constant in _equal_to_constants(query):
@@ -42,13 +42,13 @@ def fixed_columns(query: BoundQuery) -> Iterator[tuple[ColumnRef, str]]:
 
 
 def known_columns(query: BoundQuery) -> Iterator[ColumnRef]:
-    """The columns that equal something without a column, whatever it is: they are not NULL."""
+    """The columns that equal an expression without columns, so that they are not NULL."""
     for column, _ in _equal_to_constants(query):
         yield column_ref(column)
 
 
 def equal_columns(conditions: Iterable[exp.Expr], query: BoundQuery) -> Iterator[tuple[ColumnRef, ColumnRef]]:
-    """The pairs of columns of one kind that conditions equate."""
+    """The pairs of columns of one type that conditions equate."""
     for left, right in _equations(conditions):
         if isinstance(right, exp.Column) and compare_exactly(query.type_of(left), query.type_of(right)):
             yield column_ref(left), column_ref(right)
@@ -68,12 +68,12 @@ def _equal_to_constants(query: BoundQuery) -> Iterator[tuple[exp.Column, exp.Exp
 
 
 def compare_exactly(left: SqlType, right: SqlType) -> bool:
-    """Is `=` of the two kinds transitive, and are values that pass it one value to every function?"""
+    """Is `=` of the two types transitive, and are equal values the same to every function?"""
     return left.family is right.family is not Family.OTHER
 
 
 def _is_one_value(constant: exp.Expr, family: Family) -> bool:
-    """Does at most one value of a family equal this constant? Literals do, and their casts to the family itself."""
+    """Does at most one value of a family equal this constant? So for literals, and casts of them to the family."""
     if isinstance(constant, exp.Boolean):
         return family is Family.BOOL
     node, signed = _unsigned(constant)
@@ -92,7 +92,7 @@ def _is_one_value(constant: exp.Expr, family: Family) -> bool:
 
 
 def _unsigned(node: exp.Expr) -> tuple[exp.Expr, bool]:
-    """What stands behind parentheses and signs; was there a sign?"""
+    """The expression behind parentheses and signs; was there a sign?"""
     signed = False
     while isinstance(node, (exp.Paren, exp.Neg)):
         signed |= isinstance(node, exp.Neg)
@@ -101,7 +101,7 @@ def _unsigned(node: exp.Expr) -> tuple[exp.Expr, bool]:
 
 
 def is_exact(text: str) -> bool:
-    """Does every engine read this number as an exact one? Digits and a point, not too many of them; no exponent.
+    """Does every engine read this number as exact? It has digits and a point, few enough of them, and no exponent.
 
     >>> is_exact("12.50"), is_exact("1e18"), is_exact("1" + "0" * 38)
     (True, False, False)
@@ -111,7 +111,7 @@ def is_exact(text: str) -> bool:
 
 
 def _written(value: exp.Expr) -> str:
-    """Text that is equal where the values are written alike."""
+    """Text that is equal for values written alike."""
     if isinstance(value, exp.Literal):  # most are, and the generator takes long
         return repr(value.name) if value.is_string else value.name
     return value.sql("postgres")
@@ -120,12 +120,12 @@ def _written(value: exp.Expr) -> str:
 class Equalities:
     """Equivalence classes of columns, where NULL equals NULL.
 
-    Two entries of one table that agree on a unique key without NULL are the same row, so all their columns
-    are equal. A class is `known` when its value cannot be NULL in a tuple that passes.
+    Two entries of one table that agree on a unique key without NULL are the same row, so all their columns are equal.
+    A class is `known` if its value cannot be NULL in a passing tuple.
 
     Attributes:
       tables: the entries, by alias.
-      lookups: the aliases of LEFT JOINs whose row, or its absence, follows from these columns of other tables.
+      lookups: the aliases of LEFT JOINs, each with the columns of other tables that decide its row, or its absence.
     Cost: near linear in columns; the closure compares entries of one table in pairs.
     """
 
@@ -138,13 +138,13 @@ class Equalities:
 
     @property
     def constants(self) -> dict[ColumnRef, str]:
-        """The classes that a condition fixes to one value, and its text."""
+        """The classes that a condition fixes to one value, with its text."""
         return {self.find(column): value for column, value in self._constants.items()}
 
     def add(self, alias: str, table: Table, *, always_present: bool = True) -> None:
-        """Enter a table; `always_present` unless a LEFT JOIN may fill it with NULLs.
+        """Add a table; `always_present` unless a LEFT JOIN may fill it with NULLs.
 
-        Raises: ValueError for a second table of one alias: what is equal to the one would be proved of the other.
+        Raises: ValueError for a second table of one alias, whose equalities would mix with the first's.
         """
         if alias in self.tables:
             raise ValueError("two tables share an alias")
@@ -162,20 +162,20 @@ class Equalities:
             self._known.add(a)
 
     def fix(self, column: ColumnRef, value: str) -> None:
-        """The column has one value in every tuple that passes."""
+        """Record that the column has one value in every passing tuple."""
         self._constants[column] = value
         self.know(column)
 
     def know(self, column: ColumnRef) -> None:
-        """The column is not NULL in any tuple that passes."""
+        """Record that the column is not NULL in any passing tuple."""
         self._known.add(self.find(column))
 
     def look_up(self, alias: str, columns: Iterable[ColumnRef]) -> None:
-        """The row of a LEFT JOIN is found by a unique key from these columns, or is not there."""
+        """Record that these columns find the row of a LEFT JOIN by a unique key, or its absence."""
         self.lookups[alias] = tuple(columns)
 
     def find(self, column: ColumnRef) -> ColumnRef:
-        """The representative of a column's class: the smallest member, so that it does not depend on order."""
+        """The representative of a column's class: its smallest member, whatever the order of additions."""
         while self._parent[column] != column:
             column = self._parent[column]
         return column

@@ -1,8 +1,7 @@
 """L0: how many groups and counted values one privacy unit can reach (docs/mathematics.md, section 2.7).
 
-By functional dependency or by rule, of all units, or per privacy-unit relation: which group keys follow from a unit,
-which reaches no groups but those with them. COUNT(DISTINCT x) counts values that are one unit's each where x
-determines the owner of its tuple.
+A functional dependency or the policy's rule bounds all units; `groups_per_kind` finds which group keys follow from
+the units of each relation. COUNT(DISTINCT x) counts values of one unit each if x determines the owner of its tuple.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ def groups_per_unit(
     keys: Sequence[ColumnRef],
     equalities: Equalities,
 ) -> int | None:
-    """L0 by functional dependency: the most groups that the tuples of one unit can fall into; None: it is not known.
+    """L0 by functional dependency: the most groups of one unit's tuples; None if it is unknown.
 
-    Each owner position that determines every group key is a function from the unit to one group. A unit
-    that stands in several positions reaches one group per different function: for two customers a, b with
-    a.birth = b.nation, grouped by it, the unit reaches birth(u) and nation(u). Two functions are the same
-    when they are the same expression over the same tables. `equalities` are closed.
+    Each owner position that determines every group key is a function from the unit to one group. A unit in several
+    positions reaches one group per different function. For two customers a, b with a.birth = b.nation, grouped by it,
+    the unit reaches birth(u) and nation(u). Two functions are the same if they are the same expression over the same
+    tables. `equalities` are closed.
     """
     functions = _functions(owners, [[key] for key in keys], equalities).values()
     known = all(None not in one for found in functions for one in found)
@@ -43,12 +42,11 @@ def groups_per_unit(
 def limited_groups_per_unit(
     determined: int | None, owners: Sequence[OwnerPosition], domains: Sequence[GroupDomain], policy: Policy
 ) -> UnitBounds:
-    """L0 by functional dependency, `determined`, or by the policy's rule where that is less.
+    """L0 by functional dependency, `determined`, or by the policy's rule if that is less.
 
-    The rule leaves out a unit's tuples in all but so many groups, which is possible where each tuple has one owner:
-    with two, what is left of one unit would depend on the others. Where there are no
-    more groups than that it leaves nothing out. Of a domain that a statement enumerates, the number is known, and
-    judged, only when it is read.
+    The rule leaves out a unit's tuples in all but so many groups. It needs one owner per tuple: with two, one unit's
+    remaining tuples would depend on the others. It has no effect if there are no more groups than that. The size of a
+    domain that a statement lists is known only when it is read.
     """
     declared = {policy.groups_per_unit.get(owner.relation) for owner in owners}
     if len(owners) != 1 or None in declared:
@@ -60,7 +58,7 @@ def limited_groups_per_unit(
 
 
 def _number(domains: Sequence[GroupDomain]) -> int | None:
-    """How many groups there are, where every value is declared; None where only the database can say."""
+    """The number of groups if every value is declared; None if only the database knows it."""
     sizes = [len(domain.values) for domain in domains if domain.values is not None]
     return max(1, math.prod(sizes)) if len(sizes) == len(domains) else None
 
@@ -70,7 +68,7 @@ def determined_terms(
     wanted: Sequence[ColumnRef],
     equalities: Equalities,
 ) -> dict[ColumnRef, str]:
-    """For the wanted classes that a unit's key determines, the expressions that compute them from it, `u0`, ..."""
+    """For the wanted classes that a unit's key determines, the expressions that compute them from `u0`, ...."""
     terms = {root: f"= {value}" for root, value in equalities.constants.items()}
     terms |= {equalities.find(column): f"u{index}" for index, column in enumerate(start)}
     tables = sorted(equalities.tables.items(), key=lambda entry: (entry[1].name, entry[0]))
@@ -92,7 +90,7 @@ def determined_terms(
 
 
 def _look_up(terms: dict[ColumnRef, str], equalities: Equalities) -> bool:
-    """Add what a LEFT JOIN finds, or its absence; did that add anything?"""
+    """Add the columns that LEFT JOINs find, or their absence; was anything added?"""
     before = len(terms)
     for alias, columns in equalities.lookups.items():
         arguments = [terms.get(equalities.find(column), "") for column in columns]
@@ -104,7 +102,7 @@ def _look_up(terms: dict[ColumnRef, str], equalities: Equalities) -> bool:
 
 
 def _term(terms: dict[ColumnRef, str], equalities: Equalities, column: ColumnRef) -> str:
-    """The expression of a key column, or nothing when it is not determined; a NULL key finds no one row."""
+    """The expression of a key column, or nothing if it is not determined; a NULL key finds no single row."""
     return terms.get(equalities.find(column), "") if equalities.known(column) else ""
 
 
@@ -113,15 +111,14 @@ def groups_per_kind(
     keys: Sequence[Sequence[ColumnRef]],
     equalities: Equalities,
 ) -> tuple[KindReach, ...]:
-    """Which of the group keys the units of each relation determine, in each position that they stand in.
+    """Which group keys the units of each relation determine, per position.
 
-    A position is a function from the unit to the keys whose columns its key finds by equalities and enforced keys
-    (as in `groups_per_unit`). All tuples that it owns there have those values, whatever other rows there are, so they
-    fall into groups that share them: of a public list of groups, no more than the most that share values of these
-    keys. Over several positions the numbers add up; positions that are the same function count once.
+    A position is a function from the unit to the keys that equalities and enforced keys find from its key (as in
+    `groups_per_unit`). All tuples that it owns there share those values. So they fall into at most as many groups as
+    share them in a public list of groups. The numbers of several positions add up; equal functions count once.
 
-    Returns: one per relation that owns; nothing where no relation determines any key, so that every unit may reach
-      every group.
+    Returns: one per relation that owns; nothing if no relation determines any key, so that every unit may reach every
+      group.
     """
     reached = tuple(
         KindReach(relation, tuple(tuple(i for i, term in enumerate(one) if term is not None) for one in found))
@@ -131,13 +128,13 @@ def groups_per_kind(
 
 
 _Function = tuple[tuple[str, ...] | None, ...]
-"""Per group key, the expressions of its columns over the unit's key; None where the unit does not determine it."""
+"""Per group key, the expressions of its columns over the unit's key; None if the unit does not determine it."""
 
 
 def _functions(
     owners: Sequence[OwnerPosition], keys: Sequence[Sequence[ColumnRef]], equalities: Equalities
 ) -> dict[str, list[_Function]]:
-    """Per relation, the different functions from its units to the group keys, one for each position or fewer."""
+    """Per relation, the different functions from its units to the group keys."""
     classes = [[equalities.find(column) for column in columns] for columns in keys]
     wanted = [column for columns in classes for column in columns]
     functions: dict[str, dict[_Function, None]] = {}
@@ -148,13 +145,13 @@ def _functions(
 
 
 def _terms(columns: Sequence[ColumnRef], terms: dict[ColumnRef, str]) -> tuple[str, ...] | None:
-    """The expressions of a key's columns; None when one of them is not determined."""
+    """The expressions of a key's columns; None if one of them is not determined."""
     found = tuple(terms.get(column, "") for column in columns)
     return found if all(found) else None
 
 
 _KEYS = frozenset({Family.INTEGER, Family.TEXT, Family.CHAR, Family.DATE, Family.UUID})
-"""Kinds of columns of which the counted value is equal exactly when a unique key takes two values for one."""
+"""Column types whose counted values are equal exactly if a unique key takes two values for one."""
 
 
 def is_owned(
@@ -163,13 +160,13 @@ def is_owned(
     equalities: Equalities,
     query: BoundQuery,
 ) -> bool:
-    """Is each value, canonical SQL of what is counted, found in tuples of one unit alone, by functional dependency?
+    """Does each value of the counted SQL occur in tuples of one unit only, by functional dependency?
 
-    The value is a column from which unique keys find the key of the owner: an order's number, its customer; a line's
-    order number, the customer of that order. Computed values, and several together, are not followed. Linear.
+    Unique keys must find the owner's key from the column: an order's number finds its customer; a line's order number
+    finds that order's customer. Computed values and several columns are not followed. Linear.
 
-    Only accuracy rests on it. What a unit then adds at tau is min(tau, its own number of values), a function of its
-    own rows, whoever else has the same values: where a declared key is false they are counted once per unit.
+    Only accuracy rests on it. At tau a unit adds min(tau, its number of values), a function of its own rows. If a
+    declared key is false, shared values are counted once per unit.
     """
     column = value.this if isinstance(value, exp.Cast) else value
     if len(owners) != 1 or owners[0].orphan_of or not isinstance(column, exp.Column):

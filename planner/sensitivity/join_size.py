@@ -1,16 +1,16 @@
 """How large a join can become, from schema and policy alone, and the refusal of one that may become too large.
 
-Whether a join explodes for one person is what its duration and its failure tell. So it is decided here, before
-anything is read, by which structure a join may explode:
+If a join explodes for one person, its duration and its failure tell about that person. So its class is decided before
+anything is read, by the structure that may explode:
 
-* linear: from the rows of one table all others are found by enforced keys, and declared fan-outs of small product;
-* equi_joined: its private tables are connected by keys: by such steps, or by equal columns that reference one key of
-  a private table, as two edges that meet at a person do; how many rows share a person is unknown;
-* unbounded: anything else connects them, or nothing: inequalities, OR, columns that are no keys, keys of a public
-  table. `visit.ward = staff.ward` is of this class: where there are ten wards, it is a tenth of the cross product.
+* linear: the rows of one table lead to all others by enforced keys, and by declared fan-outs with a small product;
+* equi_joined: keys connect its private tables: by such steps, or by equal columns that reference one key of a private
+  table, as two edges that meet at a person; how many rows share a person is unknown;
+* unbounded: anything else, or nothing, connects them: inequalities, OR, columns without keys, keys of a public table.
+  `visit.ward = staff.ward` is of this class: with ten wards, it is a tenth of the cross product.
 
-A condition that compares with a constant ties nothing: `a.id = 1 AND a.hiv` beside a second table decides between no
-tuple and all of its rows.
+A comparison with a constant connects nothing: `a.id = 1 AND a.hiv` beside a second table decides between no tuple and
+all of its rows.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from planner.sensitivity.provenance import Provenance, provenance
 from planner.sql.trees import ColumnRef
 
 LINEAR_FANOUT = 1000
-"""The largest product of fan-outs of a linear join: so many tuples of one row take milliseconds."""
+"""The largest product of fan-outs of a linear join: that many tuples of one row take milliseconds."""
 
 _Reference = tuple[str, tuple[tuple[str, str], ...]]
-"""A table and (its key's column, the column that references it), in order."""
+"""A table, and pairs of its key's column and the column that references it, in order."""
 
 
 @dataclass(frozen=True)
 class _Found:
-    """What follows from some rows: rows as bits, the product of fan-outs, and the entries begun from."""
+    """The rows (as bits) that follow from some rows, the product of fan-outs, and the entries it starts from."""
 
     rows: int
     product: int
@@ -51,9 +51,9 @@ class _Found:
 def join_size(
     query: BoundQuery, found: Provenance, join_steps: JoinSteps, schema: Schema, policy: Policy
 ) -> JoinSize:
-    """Classify a join, completions included, and bound its tuples.
+    """Classify a join, with the tables that find its owners, and bound its tuples.
 
-    Cost: a search over the steps for each pair of entries, of which there are `planner.limits.MAX_TABLES` at most.
+    Cost: a search over the steps for each pair of entries, of which there are at most `planner.limits.MAX_TABLES`.
     """
     return _JoinSize(query.tables, found.equalities, join_steps, schema, policy).result()
 
@@ -88,7 +88,7 @@ class _JoinSize:
         return ("equi_joined", None) if apart is None else ("unbounded", apart)
 
     def _apart(self) -> tuple[str, str] | None:
-        """Two private tables that no keys connect; None where they are all one part."""
+        """Two private tables that no keys connect; None if all are connected."""
         private = [row for row, entry in enumerate(self.entries) if not self._is_public(entry)]
         reached = {row: self._closure(_Found(1 << row, 1, (row,))).rows for row in private}
         parts, held = {row: {row} for row in private}, cache(self._held)
@@ -106,7 +106,7 @@ class _JoinSize:
         return None
 
     def _public_apart(self) -> tuple[str, str] | None:
-        """Two public tables of those that multiply the rows, where the policy does not say by how many."""
+        """Two public tables that multiply the rows, if the policy does not declare their `rows`."""
         private = [row for row, entry in enumerate(self.entries) if not self._is_public(entry)]
         start = _Found(sum(1 << row for row in private), 1, tuple(private))
         loose, found = [], self._closure(start)
@@ -130,7 +130,7 @@ class _JoinSize:
         return cover.product * math.prod(known) if len(known) == len(rows) else None
 
     def _cover(self, first: int) -> _Found:
-        """Every row, from a first one: where no step goes on, another entry begins, the one that finds most."""
+        """Every row, from a first one: if no step goes on, the entry that finds most is added."""
         found = self._closure(_Found(1 << first, 1, (first,)))
         while found.rows != self.join_steps.all_rows():
             left = [row for row in range(len(self.entries)) if not found.rows >> row & 1]
@@ -142,7 +142,7 @@ class _JoinSize:
         return found
 
     def _closure(self, found: _Found) -> _Found:
-        """What keys and fan-outs find beside some rows, without a constant's help; the cheapest step first."""
+        """All rows that keys and fan-outs find from some rows, without constants; the cheapest step first."""
         join_steps, rows, product = self.join_steps, found.rows, found.product
         while True:
             values, present = 0, join_steps.known
@@ -155,7 +155,7 @@ class _JoinSize:
             rows, product = rows | 1 << step.row, product * step.most
 
     def _held(self, row: int) -> set[tuple[str, tuple[tuple[str, ColumnRef], ...]]]:
-        """The keys of private tables that a row holds, its own among them, with the classes of its columns."""
+        """The keys of private tables that a row holds, including its own, with the classes of their columns."""
         alias, name = self.entries[row].alias, self.entries[row].table.name
         found: set[_Reference] = set()
         waiting = [(name, tuple((one, one) for one in sorted(key))) for key in self.schema.tables[name].keys]
@@ -176,7 +176,7 @@ class _JoinSize:
             yield key.references, tuple(sorted(zip(key.key, key.columns, strict=True)))
 
     def _further(self, parent: str, pairs: tuple[tuple[str, str], ...]) -> Iterator[_Reference]:
-        """What the parent's key references itself."""
+        """The references of the parent's key itself."""
         held = dict(pairs)
         for above, columns in self._foreign(parent):
             if all(column in held for _, column in columns):
@@ -186,10 +186,10 @@ class _JoinSize:
 def whole_size(
     bound: BoundQuery, found: Provenance, connected: JoinSteps, schema: Schema, policy: Policy
 ) -> JoinSize:
-    """The size of the join; where rows are optional or asked for by a semi-join, the class of the join with them.
+    """The size of the join; optional rows and semi-joins raise its class to that of the join with them.
 
-    A database finds no more matches than that join has, so it takes no longer for any person than the class says;
-    what the tuples number is the question's own.
+    A database finds no more matches than that join has. So it takes no longer for any person than the class says. The
+    number of tuples is the question's own.
     """
     size = join_size(bound, found, connected, schema, policy)
     if not bound.semi_joins and not any(entry.optional for entry in bound.tables):
@@ -213,26 +213,26 @@ def check_join_size(size: JoinSize, bound: BoundQuery, schema: Schema, policy: P
         return
     if size.most_tuples is None:
         tables = ", ".join(size.undeclared)
-        message = "the policy limits the rows of a join, and does not say how many those of this one may be"
-        raise UnsupportedSQL(message, hint=f"the custodian may declare the rows of {tables}")
+        message = "the policy limits the rows of a join, and the size of this join is unknown"
+        raise UnsupportedSQL(message, hint=f"the administrator can declare the `rows` of {tables}")
     if size.most_tuples > settings.max_join_tuples:
         message = f"the join may have {size.most_tuples:,} rows, more than the policy's {settings.max_join_tuples:,}"
-        raise UnsupportedSQL(message, hint="join less, or along keys; what WHERE leaves out does not count")
+        raise UnsupportedSQL(message, hint="join fewer tables, or along keys; WHERE does not lower this number")
 
 
 def _apart(first: str, second: str, schema: Schema, policy: Policy) -> UnsupportedSQL:
     """The refusal of a join in which two tables multiply each other's rows."""
-    why = "one person's rows can make such a join run long, and how long it takes would tell any fact about them"
+    why = "one person's rows can make this join slow, so its duration would tell about them"
     if policy.is_public(first) and policy.is_public(second):
         hint = (
-            f"join one of them along its key; the custodian may declare how many `rows` {first} and {second} have, "
-            "or allow `unbounded_joins`"
+            f"join one of them along its key; or the administrator declares the `rows` of {first} and {second}, "
+            "or allows `unbounded_joins`"
         )
         return UnsupportedSQL(f"{first} and {second} both multiply the rows of the join: {why}", hint=hint)
     named = f"two rows of {first}" if first == second else f"{first} and {second}"
     ways = [*_references(first, second, schema, policy), *_references(second, first, schema, policy)]
     along = f"on all columns of a foreign key: {'; '.join(dict.fromkeys(ways))}" if ways else "along foreign keys"
-    hint = f"join them {along}; or ask the custodian, whose policy may allow `unbounded_joins`"
+    hint = f"join them {along}; or the administrator allows `unbounded_joins`"
     return UnsupportedSQL(f"no key connects {named}: {why}", hint=hint)
 
 
@@ -244,7 +244,7 @@ def _references(child: str, parent: str, schema: Schema, policy: Policy) -> Iter
 
 
 def larger(one: JoinSize, other: JoinSize) -> JoinSize:
-    """The class of the larger of two joins, one of which is made for the other; the number of tuples of the first.
+    """The larger class of two joins, one of which is made for the other; the number of tuples of the first.
 
     >>> larger(JoinSize("linear", most_tuples=7), JoinSize("equi_joined", 1)).kind
     'equi_joined'

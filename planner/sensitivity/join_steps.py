@@ -1,6 +1,6 @@
 """How the rows of a join tuple are found from one another: by enforced keys, and by declared fan-outs.
 
-So it is known whether two join tuples are never alike in their owners and group keys: then there is nothing to merge.
+They also tell whether two join tuples never have the same owners and group keys, so that there is nothing to merge.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from planner.sql.trees import ColumnRef, column_ref
 
 @dataclass(frozen=True)
 class Step:
-    """One way to find a row, given values that are fixed already.
+    """One way to find a row from values that are fixed already.
 
     Attributes:
-      row: index into Reach.rows of what is found.
+      row: index into JoinSteps.rows of the row it finds.
       values: the classes, as bits, whose values must be fixed.
-      present: those of them that must not be NULL: a key finds many rows whose key is NULL.
+      present: those of them that must not be NULL: a key finds many rows with a NULL key.
       after: the rows, as bits, that must be found before.
-      most: at most so many rows are found.
-      enforced: by a constraint; otherwise it is the custodian's promise.
+      most: the most rows it finds.
+      enforced: does a constraint enforce it? Otherwise the policy declares it.
       group: what the found rows have in common; two rows of one group are among the same `most`.
     """
 
@@ -40,7 +40,7 @@ class Step:
     group: tuple[object, ...]
 
     def is_open(self, rows: int, values: int, present: int) -> bool:
-        """Can it be taken, given the rows that are found, and the classes that are fixed and that are not NULL?"""
+        """Can it be taken, given the found rows, the fixed classes, and the classes that are not NULL?"""
         missing = self.values & ~values or self.present & ~present or self.after & ~rows
         return not (rows >> self.row & 1 or missing)
 
@@ -48,14 +48,14 @@ class Step:
 class JoinSteps:
     """The steps of a join.
 
-    Rows are the entries of FROM and the completed parents; classes of equal columns are bits of an integer.
+    Rows are the entries of FROM and the joined parents; classes of equal columns are bits of an integer.
 
     Attributes:
       rows: aliases.
       tables: of the rows.
       steps: all of them, the cheapest first.
       gives: per row, the classes that it fixes.
-      shows: per row, the classes that are not NULL where the row is there.
+      shows: per row, the classes that are not NULL if the row is there.
       known: the classes that are never NULL.
       constants: per class that a condition fixes to one value, its text.
       constant: those classes, as bits.
@@ -85,7 +85,7 @@ class JoinSteps:
         self.steps: Sequence[Step] = sorted(steps, key=lambda step: (step.most, step.row))
 
     def bits(self, columns: Iterator[ColumnRef] | Sequence[ColumnRef] | Mapping[ColumnRef, object]) -> int:
-        """The classes of some columns."""
+        """The classes of some columns, as bits."""
         mask = 0
         for column in columns:
             mask |= 1 << self._bits.setdefault(self._equalities.find(column), len(self._bits))
@@ -96,11 +96,11 @@ class JoinSteps:
         return self._index[alias]
 
     def determined_by(self, alias: str) -> int:
-        """The rows, as bits, of which there is one at most once a row of `alias` is given, by enforced keys alone."""
+        """The rows, as bits, of which enforced keys allow at most one for a given row of `alias`."""
         return self._determined(1 << self.row(alias), self.gives[self.row(alias)])
 
     def determined_by_values(self, columns: Sequence[ColumnRef]) -> int:
-        """The rows, as bits, of which there is one at most once these columns' values are given, by enforced keys."""
+        """The rows, as bits, of which enforced keys allow at most one for given values of these columns."""
         return self._determined(0, self.bits(columns) | self.constant)
 
     def _determined(self, rows: int, values: int) -> int:
@@ -161,9 +161,8 @@ def _equal_columns(entry: BoundTable, query: BoundQuery) -> Iterator[tuple[str, 
 def are_lone(query: BoundQuery, found: Provenance, join_steps: JoinSteps) -> bool:
     """Do the owners and the group keys of a tuple determine its every row, by unique keys without NULL?
 
-    Only speed rests on it: tuples of the same owners may stand side by side or summed up (docs/mathematics.md,
-    section 3.3). A key that is computed from columns, and an owner that is one only where another is absent, do not
-    say what the columns hold, so they prove nothing here.
+    Only speed rests on it: tuples of the same owners may be separate or summed up (docs/mathematics.md, section 3.3).
+    A computed key, and an owner that is one only if another is absent, prove nothing here.
 
     Cost: linear in the steps of the join, times its rows.
     """

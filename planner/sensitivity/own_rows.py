@@ -1,23 +1,23 @@
-"""Joins that could separate a row from its owner: optional rows, partial keys, rows of nobody.
+"""Joins that could separate a row from its owner: optional rows, partial keys, rows without an owner.
 
-Private rows that a question has optionally, or asks for by EXISTS and IN, must be its owners' own. Notation: p is a
-tuple of the rows that must be there, U(p) its owners. Beside it stand the rows that a LEFT JOIN may find, or that a
-semi-join asks for. The condition that is checked here, from keys and equal columns alone:
+Optional private rows, and private rows in EXISTS and IN, must have the owners of the rows beside them. Let p be a
+tuple of the required rows, and U(p) its owners. Beside it stand the rows that a LEFT JOIN may find, or that a
+semi-join asks for. This module checks, from keys and equal columns alone:
 
     (own)  whenever rows r pass the conditions of the LEFT JOIN or the subquery beside p, all owners of r are in U(p).
 
-Proof that it is enough. Let I' be I without v and all that v owns (docs/mathematics.md, section 1.2). A tuple p of I
-with v in U(p) is gone in I': a row of p is v's. So are those beside it. A tuple p with v not in U(p) stands in both,
-with the same owners (`planner.sensitivity.provenance`). By (own) no row that passes beside p in I is v's, and I' has
-no further rows. So the same rows pass beside p in both: a LEFT JOIN gives the same tuples, a semi-join has the same
-outcome, and NOT EXISTS and NOT IN have, too. Hence T = T' + D, and v owns every tuple of D, as everywhere.
+Proof that this is enough (docs/mathematics.md, section 2.2). Let I' be I without v and all that v owns. A tuple p of
+I with v in U(p) is gone in I', and so are the rows beside it. A tuple p with v not in U(p) is in both, with the same
+owners (`planner.sensitivity.provenance`). By (own) no row that passes beside p in I is v's, and I' has no further
+rows. So the same rows pass beside p in both: a LEFT JOIN gives the same tuples, and EXISTS, NOT EXISTS, IN and NOT IN
+the same outcome. Hence T = T' + D, and v owns every tuple of D.
 
-(own) uses equalities only where they hold: those of WHERE over rows that must be there, of the ON clause or subquery
-itself, and of the ON clauses of optional rows that it equates a column with, which are there when r is.
+(own) uses equalities only where they hold. Those are the ones of WHERE over required rows, of the ON clause or
+subquery itself, and of the ON clauses of optional rows that it equates a column with, which are there when r is.
 
-A LEFT JOIN to the owners of rows is the inner join wherever a row without its owner is in no answer. A join on a part
-of a composite key is sound, but each row meets rows of several owners, which is hardly meant. Rows whose owning
-references are all NULL belong to nobody, and no answer counts them: say so, or refuse.
+A LEFT JOIN to the owners of rows is an inner join if no answer has a row without its owner. A join on a part of a
+composite key is sound, but each row meets rows of several owners, so a note says so. Rows whose owning references are
+all NULL have no owner, and no answer counts them: a note says so, or the question is refused.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from planner.sql.trees import ColumnRef, column_ref, columns_of
 
 
 def check_own_rows(query: BoundQuery, schema: Schema, policy: Policy) -> None:
-    """Refuse optional rows and semi-joins over private rows that (own) is not proved of.
+    """Refuse optional rows and semi-joins over private rows for which (own) is not proved.
 
     Raises: UnsupportedSQL; SensitivityUnbounded for a private table without owners.
     Cost: one search for owners for each LEFT JOIN to a private table and each subquery over one.
@@ -52,9 +52,9 @@ def check_own_rows(query: BoundQuery, schema: Schema, policy: Policy) -> None:
 
 
 def with_rows_there(query: BoundQuery) -> Iterator[BoundQuery]:
-    """The question with its optional private rows as rows that must be there, without and with each semi-join's.
+    """The question with its optional private rows as required rows, without and with each semi-join's.
 
-    What they cost a database is no more than that of these joins: `planner.sensitivity.join_size` classes them.
+    Their joins bound what the optional rows cost a database (`planner.sensitivity.join_size`).
     """
     entries = tuple(replace(entry, outer=None) if entry.optional else entry for entry in query.tables)
     conditions = [condition for entry in query.tables if entry.optional for condition in entry.outer or ()]
@@ -83,20 +83,20 @@ class _OwnRows:
         for entry in optional:
             reason = self._not_own(base, found, [*self._there_with(entry), entry], [entry])
             if reason is not None:
-                hint = f"use an inner JOIN, or ask of its own rows alone: {reason}"
+                hint = f"use an inner JOIN, or a LEFT JOIN to rows of the same owner: {reason}"
                 raise UnsupportedSQL(NOT_OWN_ROWS, hint=hint, position=entry.position)
         for semi_join in inner:
             rows = _private(semi_join.tables, self.policy)
             reason = self._not_own(base, found, semi_join.tables, rows, semi_join.predicates)
             if reason is not None:
                 message = (
-                    f"{semi_join.label} over other people's rows is not supported: one would decide on another's"
+                    f"{semi_join.label} over rows of other owners is not supported: they would decide who counts"
                 )
-                hint = f"join the table and ask for COUNT(DISTINCT key), or ask of its own rows alone: {reason}"
+                hint = f"join the table and ask for COUNT(DISTINCT key), or look at rows of the same owner: {reason}"
                 raise UnsupportedSQL(message, hint=hint, position=semi_join.position)
 
     def _there_with(self, entry: BoundTable) -> list[BoundTable]:
-        """The optional rows that are there when this one is: its ON clause equates a column with theirs, or so on."""
+        """The optional rows that are there when this one is, since ON clauses equate columns, also in steps."""
         by_alias = {other.alias: other for other in self.query.tables if other.optional}
         found: dict[str, BoundTable] = {}
         waiting = [entry]
@@ -117,17 +117,17 @@ class _OwnRows:
         rows: Sequence[BoundTable],
         conditions: Sequence[exp.Expr] = (),
     ) -> str | None:
-        """Why (own) is not proved of the private entries `rows`; None where it is.
+        """Why (own) is not proved of the private entries `rows`; None if it is.
 
         Args:
-          base, found: what must be there, and its provenance; None where it is nobody's.
-          beside: all rows that are there when `rows` are, theirs included.
-          conditions: of the subquery; those of ON clauses are `beside`'s own.
+          base, found: the required rows, and their provenance; None if they have no owner.
+          beside: all rows that are there when `rows` are, including these.
+          conditions: of the subquery; the conditions of ON clauses are in `beside`.
         """
         graph = ownership(self.schema, self.policy)
         check_owned(rows, graph)
         if found is None:
-            return "the rows beside it are public and belong to nobody"
+            return "the rows beside it are public and have no owner"
         deep = _of_limited_depth(rows, graph)
         if deep is not None:
             return f"rows of {deep} own one another"
@@ -140,11 +140,13 @@ class _OwnRows:
         for completion in theirs.completions:
             table = theirs.equalities.tables[completion.child].name
             along = ", ".join(completion.key.columns)
-            return f"{table} is owned through {completion.table.name}: join that, too, along {along}"
+            return f"{table} is owned through {completion.table.name}: join that table, too, along {along}"
         for owner in theirs.owners:
             if owner.orphan_of or (owner.relation, tuple(map(find, owner.columns))) not in ours:
                 table, names = theirs.equalities.tables[owner.columns[0][0]].name, [name for _, name in owner.columns]
-                return f"{table}.{', '.join(names)} is not tied to the {owner.relation} of the rows beside it"
+                return (
+                    f"no equality connects {table}.{', '.join(names)} with the {owner.relation} of the rows beside it"
+                )
         return None
 
 
@@ -153,13 +155,13 @@ def _private(entries: Iterable[BoundTable], policy: Policy) -> list[BoundTable]:
 
 
 def _over(entries: Iterable[BoundTable], conditions: Iterable[exp.Expr]) -> tuple[exp.Expr, ...]:
-    """The conditions that read nothing but these entries; without the others, less is proved."""
+    """The conditions that read only these entries; ignoring the others proves less."""
     aliases = {entry.alias for entry in entries}
     return tuple(one for one in conditions if all(column_ref(column)[0] in aliases for column in columns_of(one)))
 
 
 def _of_limited_depth(rows: Sequence[BoundTable], graph: Ownership) -> str | None:
-    """A table whose rows own one another down to a depth: such rows may stand or not."""
+    """A table whose rows own one another down to a depth: such rows may be kept or not."""
     for entry in rows:
         name = entry.table.name
         if any(graph.depth(name, key) is not None for key in graph.owning_keys(name)):
@@ -168,23 +170,25 @@ def _of_limited_depth(rows: Sequence[BoundTable], graph: Ownership) -> str | Non
 
 
 def check_owner_joins(query: BoundQuery, found: Provenance) -> None:
-    """Refuse a LEFT JOIN that would lose rows: of a NULL in the foreign key, where somebody else owns the tuple, too.
+    """Refuse a LEFT JOIN that would lose rows: those with a NULL foreign key that somebody else owns, too.
 
-    A tuple with one owner position has no owner where the key to it is NULL, and is in no answer. With another
-    position it is that owner's: `edge LEFT JOIN node ON edge.src = node.id` keeps the edges of dst alone, which the
+    A tuple with one owner position has no owner if the key to it is NULL, and is in no answer. With another position
+    it belongs to that owner: `edge LEFT JOIN node ON edge.src = node.id` keeps the edges of dst alone, which the
     inner join leaves out. LEFT JOINs to owners are entered as inner joins. Raises: UnsupportedSQL.
     """
     for join in query.owner_joins:
         if len(found.owners) > 1:
             key = ", ".join(join.columns)
-            message = f"this LEFT JOIN is not supported: rows whose {key} is NULL may belong to others"
-            raise UnsupportedSQL(message, hint="use an inner JOIN: it leaves these rows out", position=join.position)
+            message = f"this LEFT JOIN is not supported: rows with a NULL {key} may have other owners"
+            raise UnsupportedSQL(
+                message, hint="use an inner JOIN, which leaves these rows out", position=join.position
+            )
 
 
 def partial_joins(query: BoundQuery, equalities: Equalities, policy: Policy) -> tuple[str, ...]:
-    """One sentence for each foreign key of several columns of which a query equates some and not all.
+    """One sentence for each foreign key of several columns of which a query equates only some.
 
-    A row that meets its whole parent elsewhere in FROM is left alone: the other join is meant.
+    A row that meets its whole parent elsewhere in FROM is left out: the other join is intended.
     """
     return tuple(dict.fromkeys(_found(query, equalities, policy)))
 
@@ -215,16 +219,17 @@ def _sentence(entry: BoundTable, key: ForeignKey, parent: BoundTable, parts: lis
     missing = ", ".join(name for name, equal in zip(key.columns, parts, strict=True) if not equal)
     owners = ", and belongs to the privacy units of each" if owned else ""
     return (
-        f"{child} joins {above} on a part of its key, without {missing}: "
-        f"a row meets several rows of {above}{owners}. The whole key is {whole}."
+        f"{child} joins {above} on a part of its key, without {missing}, so a row meets several rows of "
+        f"{above}{owners}. The whole key is {whole}."
     )
 
 
-def rows_of_nobody(query: BoundQuery, found: Provenance) -> tuple[str, ...]:
-    """One sentence where tuples of the question may belong to nobody; nothing where each has an owner.
+def rows_without_owner(query: BoundQuery, found: Provenance) -> tuple[str, ...]:
+    """One sentence if tuples of the question may have no owner.
 
-    A row that is a unit where it references nobody always has one.
-    Raises: UnsupportedSQL where the conditions keep such tuples alone, whose number no answer can say.
+    A row that is a unit if it references no owner always has one.
+
+    Raises: UnsupportedSQL if the conditions select such tuples only, which no answer counts.
     """
     equalities = found.equalities
     present = {equalities.find(column) for column in _present(query)}
@@ -237,14 +242,14 @@ def rows_of_nobody(query: BoundQuery, found: Provenance) -> tuple[str, ...]:
         asked += [absent[one] for one in classes if one in absent and one not in present][:1]
     named = " and ".join(dict.fromkeys(_name(query, owner, equalities) for owner in found.owners))
     if len(asked) == len(found.owners):
-        hint = "the custodian may count each as a person of its own, by rows_are_units = true in the policy's table"
-        message = f"this asks for rows whose {named} is NULL: they belong to nobody, and no answer counts them"
+        hint = "the administrator can count each as a privacy unit, with rows_are_units = true for the table"
+        message = f"this asks for rows whose {named} is NULL, which have no owner, so no answer counts them"
         raise UnsupportedSQL(message, hint=hint, at=asked[0])
-    return () if owned else (f"Rows whose {named} is NULL belong to nobody and are not counted.",)
+    return () if owned else (f"Rows whose {named} is NULL have no owner and are not counted.",)
 
 
 def _present(query: BoundQuery) -> Iterator[ColumnRef]:
-    """The columns that conditions compare with constants, or say to be there: they are not NULL."""
+    """The columns that conditions compare with constants or require to be not NULL."""
     for condition in query.predicates:
         there = isinstance(condition, exp.Is) and condition.args.get("negate")
         other = condition.args.get("expression")
@@ -257,7 +262,7 @@ _COMPARISONS = exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.In, exp.Be
 
 
 def _absent(query: BoundQuery, equalities: Equalities) -> Iterator[tuple[ColumnRef, exp.Expr]]:
-    """The classes of columns that conditions say to be NULL."""
+    """The classes of columns that conditions require to be NULL."""
     for condition in query.predicates:
         absent = isinstance(condition, exp.Is) and not condition.args.get("negate")
         if absent and isinstance(condition.this, exp.Column) and isinstance(condition.expression, exp.Null):

@@ -28,8 +28,8 @@ from planner.sql.trees import ColumnRef, behind_length, bound_column, cast_sql, 
 class OwnerPosition:
     """Where a join tuple holds the key of a privacy unit, in the order of the policy.
 
-    `orphan_of`: the unit is a row that nobody else owns: it owns the tuple only if in each of these groups, the
-    columns of an owning foreign key, one is NULL. Empty for other units.
+    `orphan_of`: for a row that is a unit if nobody else owns it, the columns of its owning foreign keys. It owns the
+    tuple only if each of these groups has a NULL. Empty for other units.
     """
 
     relation: str
@@ -41,7 +41,7 @@ class OwnerPosition:
 class Provenance:
     """Who owns a tuple: distinct positions in the order of FROM, the parents to join for them, closed equalities.
 
-    `ends`: foreign keys that the policy follows no further: a row that still references something is left out.
+    `ends`: foreign keys that the policy follows no further; rows that still reference something there are left out.
     """
 
     owners: tuple[OwnerPosition, ...]
@@ -53,22 +53,22 @@ class Provenance:
 def provenance(query: BoundQuery, schema: Schema, policy: Policy, taken: Collection[str] = ()) -> Provenance:
     """Find the owners of every base row of a join. Linear in base rows times ownership paths.
 
-    `taken`: aliases of rows that are not in it and will stand beside it; no completion gets one of them.
+    `taken`: aliases of rows outside of it that will stand beside it; no joined parent gets one of them.
 
-    Raises: UnsupportedSQL when every table is public, and where a public view reads rows that people own;
-      SensitivityUnbounded when a private table has no owner.
+    Raises: UnsupportedSQL if every table is public, or a public view reads owned rows; SensitivityUnbounded if a
+      private table has no owner.
     """
     graph = ownership(schema, policy)
     if graph.cycles():
-        raise PolicyInvalid("the policy leaves ownership in a circle")
+        raise PolicyInvalid("the policy leaves a circle of ownership")
     private = _with_owners(query, policy)
     if not private:
-        raise UnsupportedSQL("a query over public tables only has nobody to protect", hint="it is answered exactly")
+        raise UnsupportedSQL("a query over public tables only needs no protection", hint="it is answered exactly")
     for entry in query.all_tables:
         if policy.is_public(entry.table.name) and graph.may_show_owned(entry.table.name):
-            hint = "ask it by itself; the custodian may make a table or a materialized view of it"
-            message = f"the view {entry.table.name!r} may be computed from rows that people own"
-            raise UnsupportedSQL(f"{message}: it is not joined with private tables", hint=hint)
+            hint = "query it alone; or the administrator makes it a table or a materialized view"
+            message = f"the view {entry.table.name!r} may be computed from owned rows"
+            raise UnsupportedSQL(f"{message}, so it cannot be joined with private tables", hint=hint)
     check_owned(private, graph)
     search = _Search(schema, graph, join_equalities(query), taken)
     search.begin(private)
@@ -78,17 +78,17 @@ def provenance(query: BoundQuery, schema: Schema, policy: Policy, taken: Collect
 
 
 def check_owned(entries: Sequence[BoundTable], graph: Ownership) -> None:
-    """Refuse private tables that no path leads from to a unit. Raises: SensitivityUnbounded."""
+    """Refuse private tables without a path to a unit. Raises: SensitivityUnbounded."""
     for entry in entries:
         if not graph.is_owned(entry.table.name):
-            hint = "the custodian may declare it public, or a foreign key that leads to its owner"
-            raise SensitivityUnbounded(f"table {entry.table.name!r} is private and belongs to nobody", hint=hint)
+            hint = "the administrator can declare it public, or declare a foreign key that leads to its owner"
+            raise SensitivityUnbounded(f"table {entry.table.name!r} is private and has no owner", hint=hint)
 
 
 def _with_owners(query: BoundQuery, policy: Policy) -> list[BoundTable]:
-    """The private rows of a tuple whose owners are its owners.
+    """The private rows of a tuple that decide its owners.
 
-    Optional ones are left aside: their owners are among those of the others (`planner.sensitivity.own_rows`).
+    Optional rows are left out: their owners are among those of the others (`planner.sensitivity.own_rows`).
     """
     return [entry for entry in query.tables if not policy.is_public(entry.table.name) and not entry.optional]
 
@@ -96,12 +96,12 @@ def _with_owners(query: BoundQuery, policy: Policy) -> list[BoundTable]:
 def owners_beside(
     query: BoundQuery, found: Provenance, more: Sequence[BoundTable], schema: Schema, policy: Policy
 ) -> Provenance:
-    """The owners of further private rows that stand beside a tuple, wherever the query's conditions hold.
+    """The owners of further private rows beside a tuple, if the query's conditions hold.
 
     Args:
-      query: the tuple's own tables and the further ones, all of which are there, with the conditions of both.
-      found: the provenance of the tuple alone; the parents that it adds stand beside the rows, too.
-    Returns: the positions of their owners; completions are those that only they need.
+      query: the tuple's own tables and the further ones, all present, with the conditions of both.
+      found: the provenance of the tuple alone, whose joined parents are beside the rows, too.
+    Returns: the positions of their owners, and the parents that only they need.
     """
     equalities = join_equalities(query)
     for completion in found.completions:
@@ -116,7 +116,7 @@ def owners_beside(
 
 
 def enter_parent(equalities: Equalities, completion: Completion) -> None:
-    """Enter the row of a completion, and what its join makes equal."""
+    """Add the row of a joined parent, and the equalities of its join."""
     key, child = completion.key, completion.child
     equalities.add(completion.alias, completion.table, always_present=not completion.nullable)
     if len(key.columns) == 1 or not completion.nullable:  # with one part NULL, the other parts have no partner
@@ -144,7 +144,7 @@ def join_equalities(query: BoundQuery) -> Equalities:
 
 
 def _lookup(entry: BoundTable, query: BoundQuery) -> tuple[ColumnRef, ...] | None:
-    """The columns of other tables that decide which row a LEFT JOIN finds; None when it may find several."""
+    """The columns of other tables that decide which row a LEFT JOIN finds; None if it may find several."""
     if entry.outer is None or entry.optional:  # what a private row says, or that there is none, may change
         return None
     columns = (column_ref(column) for condition in entry.outer for column in columns_of(condition))
@@ -156,34 +156,32 @@ def _lookup(entry: BoundTable, query: BoundQuery) -> tuple[ColumnRef, ...] | Non
 
 
 _Steps = Mapping[tuple[str, ForeignKey], int]
-"""How often some chain of references that leads to a row has followed each foreign key of limited depth, at most."""
+"""The most often that a chain of references to a row has followed each foreign key of limited depth."""
 
 _MAX_ROWS = 2 * MAX_TABLES
-"""Rows of one tuple, completions included."""
+"""The most rows of one tuple, joined parents included."""
 
 
 class _Search:
     """Walks up the owning keys from each base row.
 
-    A row r *stands* when every chain of references upward from r ends in a NULL or a unit's key, meets only rows that
-    exist, and follows no foreign key of depth d more than d times. It is a property of r and the rows above it: what
-    else a query joins does not enter. A tuple is kept iff all of its private base rows stand. A chain may run through
-    rows that FROM names, so they inherit how often it has followed each key (`_steps`), the most of all chains; where
-    that is d already, the next reference must be NULL (`ends`).
+    A row r *stands* if every chain of references upward from r ends in a NULL or a unit's key, meets only rows that
+    exist, and follows no foreign key of depth d more than d times. That depends on r and the rows above it only. A
+    tuple is kept exactly if all of its private base rows stand. A chain may run through rows that FROM names, so
+    these inherit how often it has followed each key (`_steps`), the most of all chains. If that is d already, the
+    next reference must be NULL (`ends`).
 
-    Monotone: let I' be I without some or all of the rows that u owns. T' = T + D, of docs/mathematics.md,
-    section 1.4, holds:
+    Proof of T = T' + D (docs/mathematics.md, section 1.4), for I' as I without some or all of the rows that u owns:
 
-    1. If a row above r is u's, then so is r, for ownership flows down along the same keys. So the rows above a
-       row that is not u's are the same in I and I', and it stands in both or in neither.
-    2. A row that stands in I' stands in I: all rows above it exist in I', so they are those above it in I. (Taking
-       one of them away never makes a chain short enough: the reference to it then leads nowhere.)
-    3. Hence T' is a part of T, and a tuple of T that is not in T' has a base row r that is gone or that stands no
-       longer because a row above it is gone. Either way r is u's. As r stands in I, each chain from it was walked to
-       its end, and u is among the owners that the tuple shows.
+    1. If a row above r is u's, so is r, since ownership flows down along the same keys. So the rows above a row that
+    is not u's are the same in I and I', and it stands in both or in neither. 2. A row that stands in I' stands in I:
+    all rows above it exist in I', so they are those above it in I. (Removing one of them never makes a chain short
+    enough: the reference to it then leads nowhere.) 3. Hence T' is a part of T. A tuple of T that is not in T' has a
+    base row r that is gone, or that stands no longer because a row above it is gone. Either way r is u's. As r stands
+    in I, each chain from it was walked to its end, and u is among the owners that the tuple shows.
 
-    What the policy promises of the rows that one unit owns (`rows_per_unit`) is counted for those that stand, by this
-    search with the one table in FROM. Because standing does not depend on the query, no tuple holds any others.
+    `rows_per_unit` counts the standing rows that one unit owns, by this search with the one table in FROM. Since
+    standing does not depend on the query, no tuple holds any others.
     """
 
     def __init__(self, schema: Schema, graph: Ownership, equalities: Equalities, taken: Collection[str] = ()) -> None:
@@ -199,14 +197,14 @@ class _Search:
         self._visited: set[str] = set()
 
     def result(self) -> Provenance:
-        """The distinct owners; two positions whose columns are equal are one."""
+        """The distinct owners; two positions with equal columns are one."""
         first: dict[object, OwnerPosition] = {}
         for owner in self._owners:
             first.setdefault((owner.relation, self._classes(owner.columns), owner.orphan_of), owner)
         return Provenance(tuple(first.values()), tuple(self._completions), tuple(self._ends), self._equalities)
 
     def begin(self, entries: Sequence[BoundTable]) -> None:
-        """Find all chains among the rows of FROM, before any of them is completed beyond its end."""
+        """Find all chains among the rows of FROM, before any parent beyond them is joined."""
         self._steps = {entry.alias: {} for entry in entries}
         for entry in entries:
             self._lead_on(entry.alias, entry.table)
@@ -230,9 +228,9 @@ class _Search:
         return tuple(map(self._equalities.find, columns))
 
     def _longer(self, alias: str, table: Table, key: ForeignKey) -> _Steps | None:
-        """The steps of the chains to this row that take the foreign key, too; None where one has taken its depth.
+        """The steps of the chains to this row, extended by the foreign key; None if one has reached its depth.
 
-        A chain that is longer than a tuple has rows runs in a circle, which is deeper than any depth.
+        A chain longer than the rows of a tuple runs in a circle, which is deeper than any depth.
         """
         steps, depth = self._steps.get(alias, {}), self._ownership.depth(table.name, key)
         if depth is None:
@@ -241,9 +239,9 @@ class _Search:
         return None if times >= min(depth, _MAX_ROWS) else {**steps, (table.name, key): times + 1}
 
     def _reach(self, alias: str, table: Table, steps: _Steps) -> None:
-        """Note that chains lead to this row; those that lead on from it are longer by as much.
+        """Record that chains lead to this row; those that go on from it become longer by as much.
 
-        It comes to an end, since each call but the last raises a number that never exceeds _MAX_ROWS.
+        It ends, since each call but the last raises a number that never exceeds _MAX_ROWS.
         """
         known = self._steps[alias]
         raised = {key: times for key, times in steps.items() if times > known.get(key, 0)}
@@ -260,7 +258,7 @@ class _Search:
                 self._reach(parent, self._schema.tables[key.references], steps)
 
     def _follow(self, alias: str, table: Table, key: ForeignKey) -> None:
-        """The owners behind one foreign key; its own columns when they hold a unit's key and nothing is above."""
+        """The owners behind one foreign key; its own columns if they hold a unit's key and nothing is above."""
         columns = tuple((alias, name) for name in key.columns)
         steps, classes = self._longer(alias, table, key), self._classes(columns)
         if steps is None:
@@ -279,7 +277,7 @@ class _Search:
             self._complete(alias, key, parent, steps)
 
     def _parent(self, alias: str, key: ForeignKey) -> str | None:
-        """The parent's row, if it is already in the tuple: its owners are, or will be, counted there."""
+        """The parent's row if it is already in the tuple, where its owners are counted."""
         if (alias, key) in self._parents:
             return self._parents[alias, key]
         parent, pairs = self._schema.tables[key.references], list(zip(key.columns, key.key, strict=True))
@@ -305,7 +303,7 @@ class _Search:
         self.visit(added, parent)
 
     def _alias(self, parent: Table) -> str:
-        """One that no row of the tuple has, nor one beside it."""
+        """An alias that no row of the tuple has, nor one beside it."""
         for index in itertools.count(len(self._equalities.tables)):
             alias = generated_alias(parent.relation, index)
             if alias not in self._equalities.tables and alias not in self._taken:
@@ -314,9 +312,9 @@ class _Search:
 
 
 def owner_sql(owner: OwnerPosition, equalities: Equalities) -> Owner:
-    """The key that a position holds: NULL where it holds nobody's.
+    """The key that a position holds: NULL if it holds none.
 
-    A key of one column is a bigint or text; of several, one text in which each part stands behind its length.
+    A key of one column is a bigint or text; of several, one text with the length before each part.
     """
     parts = [_part(owner.relation, column, equalities) for column in owner.columns]
     key: exp.Expr = parts[0] if len(parts) == 1 else _together(parts)
@@ -335,12 +333,12 @@ def _part(relation: str, column: ColumnRef, equalities: Equalities) -> exp.Cast:
     assert declared is not None, "owner columns exist"
     target = canonical_cast(sql_type(declared.type))
     if target is None:
-        raise UnsupportedSQL(f"the privacy unit {relation!r} has a key of a type that is not supported")
+        raise UnsupportedSQL(f"the key of the privacy unit {relation!r} has an unsupported type")
     return cast_sql(bound_column(alias, name), target)
 
 
 def _together(parts: list[exp.Cast]) -> exp.Expr:
-    """`5:Paris2:42`: equal exactly when every part is, and NULL when one part is."""
+    """`5:Paris2:42`: equal exactly if every part is, and NULL if one part is."""
     return joined_texts([piece for part in parts for piece in behind_length(cast_sql(part, "TEXT"))])
 
 

@@ -1,6 +1,6 @@
 """Delta: how many join tuples can belong to one privacy unit, from keys, declared fan-outs and self-joins.
 
-Where entries of a self-join can change places, a condition like a.x < b.x divides its tuples.
+If entries of a self-join can change places, a condition like a.x < b.x divides its tuples.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class Symmetry:
     """The symmetries of a join, a group with the identity, that its strict comparisons break.
 
     Let T be the join tuples, and let every permutation of a group G map the equal columns of the join to equal
-    columns, so that permuting the entries of a tuple gives a tuple that passes the same equalities. If no tuple
-    passes the strict comparisons together with any of its own images, then the images of T are |G| disjoint sets.
-    A unit has the same number of tuples in each, since the owners are a set; so it has in T a |G|-th of what
-    the equalities allow. `e1.src = e2.src AND e1.dst < e2.dst` counts each pair of edges once: |G| = 2. At most 720
-    permutations are looked at; where there are more, the group is trivial, which is sound.
+    columns. So a permuted tuple passes the same equalities. If no tuple passes the strict comparisons together with
+    one of its own images, the images of T are |G| disjoint sets. A unit has the same number of tuples in each, since
+    the owners are a set. So it has in T a |G|-th of what the equalities allow. `e1.src = e2.src AND e1.dst < e2.dst`
+    counts each pair of edges once: |G| = 2. At most 720 permutations are examined; if there are more, the group is
+    trivial, which is sound.
     """
 
     def __init__(self, query: BoundQuery, equalities: Equalities, colour: Callable[[ColumnRef], object]) -> None:
@@ -79,7 +79,7 @@ class Symmetry:
         return group
 
     def _automorphisms(self) -> dict[Permutation, _Image]:
-        """The permutations that keep tables, equalities and colours, with their images; none when too many."""
+        """The permutations that keep tables, equalities and colours, with their images; none if too many."""
         found: dict[Permutation, _Image] = {(): {}}
         for _ in self._entries:
             found = {
@@ -93,7 +93,7 @@ class Symmetry:
         return found
 
     def _grown(self, image: _Image, entry: int, place: int) -> _Image | None:
-        """The image with one entry more; None when equal columns would not stay equal, or others become so."""
+        """The image with one more entry; None if equal columns would not stay equal, or others become equal."""
         if self._entries[entry].table != self._entries[place].table:
             return None
         grown = dict(image)
@@ -158,7 +158,7 @@ def _closure(pairs: _Pairs) -> _Pairs:
 
 
 def _generated(members: Sequence[Permutation], allowed: set[Permutation]) -> list[Permutation]:
-    """The group that some permutations generate, or nothing when it leaves `allowed`."""
+    """The group that some permutations generate, or nothing if it leaves `allowed`."""
     group = set(members)
     while more := {tuple(a[i] for i in b) for a in group for b in group} - group:
         if not more <= allowed:
@@ -173,17 +173,16 @@ _MAX_STATES = 2000
 def tuples_per_unit(
     query: BoundQuery, found: Provenance, join_steps: JoinSteps, schema: Schema, policy: Policy
 ) -> int | None:
-    """Delta, a public bound on the join tuples of one unit, before compaction (docs/mathematics.md, section 2.6).
+    """Delta, a public bound on the join tuples of one unit, before merging (docs/mathematics.md, section 2.6).
 
-    A unit may stand in every owner position, so the positions of its relation are added up. In one position its
-    key is fixed, and the other rows are found step by step: each by a key (one row) or a fan-out (so many rows), in
-    the order with the smallest product. Rows that a condition proves different share a fan-out: D, then
-    D - 1. Where strict comparisons break a symmetry of a self-join, its tuples are counted once per orbit.
+    A unit may be in every owner position, so the positions of its relation are added up. In one position its key is
+    fixed. The other rows are found step by step, by a key (one row) or a fan-out (that many rows), in the order with
+    the smallest product. Rows that a condition proves different share a fan-out: D, then D - 1. If strict comparisons
+    break a symmetry of a self-join, its tuples are counted once per orbit.
 
-    A fan-out is a promise of the custodian. If it is false the bound is, and what was spent is the loss without
-    amplification.
+    If a declared fan-out is false, so is the bound. Then the loss without amplification was spent.
 
-    Returns: the bound, at least 1; None when some row is reached neither by a key nor by a declared fan-out.
+    Returns: the bound, at least 1; None if neither a key nor a declared fan-out reaches some row.
     Cost: one shortest-path search over sets of rows per owner position, at most 2,000 states each.
     """
     symmetry = Symmetry(
@@ -231,7 +230,7 @@ class _Search:
         return None
 
     def _following(self, product: int, rows: int, present: int, start: int) -> Iterator[tuple[int, int, int]]:
-        """Where the steps that can be taken lead; a step that finds one row is taken at once, alone."""
+        """The states after the possible steps; a step that finds one row is taken at once, alone."""
         values = start | self._values(rows)
         open_steps = [step for step in self._steps if step.is_open(rows, values, present)]
         free = [step for step in open_steps if step.most == 1]
@@ -248,7 +247,7 @@ class _Search:
         return mask
 
     def _remaining(self, step: Step, rows: int) -> int:
-        """How many rows a step finds beside those of its group that are found already and proven different."""
+        """How many rows a step finds beside those of its group that are already found and proved different."""
         if step.row >= self._entries:
             return step.most
         others: list[int] = []
@@ -260,7 +259,7 @@ class _Search:
 
 
 class _Owned:
-    """The declared numbers of rows of a table that one unit owns."""
+    """The declared numbers of rows that one unit owns in a table."""
 
     def __init__(self, query: BoundQuery, found: Provenance, schema: Schema, policy: Policy) -> None:
         self._found = found

@@ -13,7 +13,7 @@ _LISTS = "tut01 tut02 tut13 tut14 tut30 tut31 tut32 exe02 exe15 exe20 exe23 exe2
 
 NOT_TO_BE_ANSWERED = {
     **dict.fromkeys(_LISTS.split(), "it lists people, or what one of them alone has"),
-    "dbt04": "it counts rows that belong to nobody",
+    "dbt04": "it counts rows without an owner",
 }
 """By name, what of it nobody can answer who protects people."""
 

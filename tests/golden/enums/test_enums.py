@@ -178,8 +178,8 @@ def test_what_has_no_meaning_here_is_refused_with_what_to_write(schema: Schema) 
 def test_a_policy_may_name_some_of_the_labels(both: tuple[Engine, Engine]) -> None:
     cases: list[tuple[str, str | None]] = [
         ('state = { domain = ["in", "lost"], other = "rest" }', None),
-        ('state = { domain = ["in", "gone"] }', "no label of enum"),
-        ("state = { discover = true }", "`discover` is for"),
+        ('state = { domain = ["in", "gone"] }', "not a label of enum"),
+        ("state = { discover = true }", "`discover` supports"),
         ("state = { range = [0, 1] }", "a range needs a number"),
     ]  # fmt: skip
     schema, run, _ = both[0]

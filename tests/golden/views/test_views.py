@@ -250,8 +250,8 @@ def test_a_materialized_view_is_public_by_declaration(clinic_url: str, schema: S
 def test_a_view_is_no_private_table(schema: Schema) -> None:
     for section, problem in [
         ("[tables.dear]\npublic = true\n", "shows rows of private tables"),
-        ("[tables.dear]\n", "is a view, whose rows have no keys"),
-        ("[tables.ward_costs]\n", "is a materialized view, whose rows have no keys"),
+        ("[tables.dear]\n", "a view has no keys that lead to an owner"),
+        ("[tables.ward_costs]\n", "a materialized view has no keys that lead to an owner"),
     ]:  # fmt: skip
         declared = parse_policy(TEXT + section)
         with pytest.raises(PolicyInvalid, match=problem):

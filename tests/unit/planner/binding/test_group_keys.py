@@ -178,7 +178,7 @@ def test_null_has_a_group_or_other_takes_it() -> None:
         "[tables.orders]\n",
         "[tables.orders.columns]\no_orderstatus = { domain = ['F'], other = 'x', null_group = true }\n",
     )
-    with pytest.raises(PolicyInvalid, match="no null_group beside it"):
+    with pytest.raises(PolicyInvalid, match="null_group has no meaning beside it"):
         validate(parse_policy(text), tpch_schema())
 
 

@@ -89,7 +89,7 @@ def test_groups_are_bounded_together() -> None:
     plan = plan_of(f"SELECT n.n_name, count(*), sum(l.l_quantity) FROM {NATIONS} GROUP BY n.n_name")
     assert (plan.mechanism, plan.delta) == ("l1_clip", 0.0)
     assert bounds(plan) == [(40, 400, True), (900, 3000, True)]
-    assert "in all groups together: nothing is selected there" in plan.reason
+    assert "contribution to all groups: no threshold is selected" in plan.reason
 
 
 def test_what_has_no_bound_chooses_beside_what_has_one() -> None:
@@ -132,7 +132,7 @@ def test_people_and_ranks_are_untouched() -> None:
 def test_where_they_mean_nothing_explain_says_so(sql: str, why: str) -> None:
     plan = plan_of(sql)
     assert bounds(plan) == [None]
-    assert "What the policy says of one person's lineitem (clip, at_most) is not used: " in plan.reason
+    assert "The policy's clip and at_most of lineitem do not apply: " in plan.reason
     assert why in plan.reason
     without = plan_of(sql, {})
     assert (plan.mechanism, plan.releases, plan.epsilon) == (without.mechanism, without.releases, without.epsilon)
@@ -141,10 +141,10 @@ def test_where_they_mean_nothing_explain_says_so(sql: str, why: str) -> None:
 def test_samples_and_other_mechanisms_choose_for_themselves() -> None:
     sampled = plan_of("SELECT count(*) FROM lineitem", sampling_rate=0.5)
     assert bounds(sampled) == [None]
-    assert "this answer is that of a sample" in sampled.reason
+    assert "this answer comes from a sample" in sampled.reason
     asked = plan_of("SELECT count(*) FROM lineitem", mechanism="gem")
     assert bounds(asked) == [None]
-    assert "gem chooses for itself" in asked.reason
+    assert "gem chooses its clipping threshold itself" in asked.reason
     assert bounds(plan_of("SELECT count(*) FROM lineitem", mechanism="l1_clip")) == [(40, 400, True)]
 
 

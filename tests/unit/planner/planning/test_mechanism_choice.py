@@ -103,7 +103,7 @@ def test_a_mechanism_whose_need_is_not_met_is_refused() -> None:
         ("l2_clip", replace(MANY, owners=2), "one owner"), ("r2t", MANY, "global_sensitivity"),
         ("s4s", MANY, "joined rows of one unit"), ("pmsja_as_published", MANY, "must be one of"),
         ("s4s_vector_as_published", MANY, "must be one of"), ("laplace", MANY, "must be one of"),
-        ("lpa", MANY, "once in a group"), ("gs", replace(MANY, bounds=UnitBounds(tuples=2)), "once in a group"),
+        ("lpa", MANY, "once per group"), ("gs", replace(MANY, bounds=UnitBounds(tuples=2)), "once per group"),
         ("fpa", replace(MANY, bounds=UnitBounds(tuples=1), owners=2), "one owner"),
         ("gs_r", replace(MANY, bounds=UnitBounds(tuples=1), sampled=True), "sample of rows"),
         ("gs_s", replace(ALL, bounds=UnitBounds(tuples=1)), "no GROUP BY"),

@@ -98,7 +98,7 @@ def test_triangles_per_person_are_refused_as_others_change_them() -> None:
     """Refused, and rightly: in a wheel the hub is in every triangle. Without it nobody has one, so that every row of
     the table changes, and each of its quantiles from 1 to nothing, however many people there are."""
     for asked in ("percentile_cont(0.9) WITHIN GROUP (ORDER BY n)", "avg(n)", "max(n)"):
-        with pytest.raises(PlannerError, match="belong to customer twice: one of them would change another's row"):
+        with pytest.raises(PlannerError, match="belong to customer twice, so one unit could change another's row"):
             planned(f"SELECT {asked} FROM {TRIANGLES}")
 
 

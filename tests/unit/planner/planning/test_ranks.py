@@ -37,8 +37,8 @@ def test_an_extreme_says_how_many_people_lie_beyond() -> None:
     highest, lowest = (release.ranked for release in plan.releases)
     assert highest is not None and lowest is not None and highest.rank.beyond is not None
     assert lowest.rank.beyond == 20
-    assert any(f"about {highest.rank.beyond} privacy units lie above" in note for note in plan.notes)
-    assert any("about 20 privacy units lie below" in note for note in plan.notes)
+    assert any(f"about {highest.rank.beyond} privacy units have values above" in note for note in plan.notes)
+    assert any("about 20 privacy units have values below" in note for note in plan.notes)
     dearer = planned("SELECT max(l_quantity) FROM lineitem", epsilon=2.0).releases[0].ranked
     assert dearer is not None and dearer.rank.beyond is not None
     assert dearer.rank.beyond < highest.rank.beyond
@@ -50,7 +50,7 @@ def test_rows_of_several_owners_have_ranks_and_extremes_in_those_who_own_all() -
     )
     assert len(plan.owners) == 2 and plan.mechanism == "rank"
     assert any(
-        "about 20 privacy units, or up to 2 times as many, to own all rows above it" in note for note in plan.notes
+        "about 20 privacy units, or up to 2 times as many, own all rows above it" in note for note in plan.notes
     )
 
 

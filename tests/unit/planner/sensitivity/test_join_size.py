@@ -160,9 +160,9 @@ def test_more_tuples_than_the_policy_allows_are_refused_before_anything_starts()
     assert size(path, _with_rows(2500, knows=50)).most_tuples == 2500
     with pytest.raises(UnsupportedSQL, match="may have 2,500 rows, more than the policy's 2,499"):
         size(path, _with_rows(2499, knows=50))
-    with pytest.raises(UnsupportedSQL, match="does not say how many") as caught:
+    with pytest.raises(UnsupportedSQL, match="size of this join is unknown") as caught:
         size(path, _with_rows(2499))
-    assert caught.value.hint == "the custodian may declare the rows of knows"
+    assert caught.value.hint == "the administrator can declare the `rows` of knows"
 
 
 def test_several_loose_public_tables_are_allowed_where_their_rows_are_declared() -> None:

@@ -29,14 +29,14 @@ def test_a_value_that_determines_its_owner_is_counted_by_the_database() -> None:
         plan = planned(sql)
         (contributions,) = rewrite(plan).distinct_contributions
         assert contributions is not None and '"values"' in contributions
-        assert "no unit leaves it" in plan.reason
+        assert "no unit's key leaves it" in plan.reason
 
 
 def test_a_value_that_units_may_share_is_not() -> None:
     for sql in SHARED:
         plan = planned(sql)
         assert not plan.releases[0].owned and rewrite(plan).distinct_contributions == ()
-        assert "no unit leaves it" not in plan.reason
+        assert "no unit's key leaves it" not in plan.reason
 
 
 def test_a_mechanism_that_asks_for_more_than_truncated_counts_reads_the_units() -> None:

@@ -54,10 +54,10 @@ def notes(sql: str, policy: str = POLICY) -> tuple[str, ...]:
 
 
 def test_an_answer_says_that_rows_of_nobody_are_not_counted() -> None:
-    post = "Rows whose post.author is NULL belong to nobody and are not counted."
+    post = "Rows whose post.author is NULL have no owner and are not counted."
     assert notes("SELECT count(*) FROM post") == (post,)
     assert notes("SELECT count(*) FROM comment c") == (
-        "Rows whose post.author and c.writer is NULL belong to nobody and are not counted.",
+        "Rows whose post.author and c.writer is NULL have no owner and are not counted.",
     )
 
 
@@ -80,7 +80,7 @@ def test_a_question_for_them_alone_is_refused() -> None:
         "SELECT max(length) FROM comment c JOIN post p ON p.id = c.post WHERE p.author IS NULL AND c.writer IS NULL",
         "SELECT count(*) FROM post p LEFT JOIN member m ON m.id = p.author WHERE m.id IS NULL",
     ):
-        with pytest.raises(UnsupportedSQL, match="belong to nobody") as refused:
+        with pytest.raises(UnsupportedSQL, match="have no owner") as refused:
             notes(sql)
         assert "rows_are_units" in (refused.value.hint or ""), sql
         assert refused.value.position is not None, sql
