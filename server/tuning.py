@@ -1,24 +1,23 @@
-"""A tuning: how much people have, by private histograms that everybody is told.
+"""A tuning: private histograms of how much people have, which everybody sees.
 
-The numbers stand behind `clip` and `at_most` of a policy.
-In: a policy that fits its database, a ledger, an epsilon.
-Out: a tuning in the ledger, reserved before a row is read, and kept with its released histograms.
+The numbers support `clip` and `at_most` of a policy. In: a policy that fits its database, a ledger, an epsilon. Out:
+a tuning in the ledger, reserved before a row is read, with its released histograms.
 
-Why it is private. Each measure is a question that the planner plans as any other, so ownership, ranges and refusals
-are those of questions. The database counts people by how much they have (`planner/rewriting/contributions.py`). Each
-person is in one bucket, so one person's leaving changes one number by one (`privacy/mechanisms/contributions.py`).
-Those with nothing are all people less those with something, of one snapshot; where rows are people of their own they
-are not counted. The measures share the epsilon, and their epsilons add up.
+Privacy (docs/mathematics.md, section 4.5). The planner plans each measure like a question, so ownership, ranges and
+refusals are the same. The database counts people by contribution (`planner/rewriting/contributions.py`). Each person
+is in one bucket, so one person changes one number by one (`privacy/mechanisms/contributions.py`). The number of
+people with nothing is that of all people less the others, in one snapshot. If rows are privacy units themselves it is
+not counted. The measures share the epsilon, and their epsilons add up.
 
-Who pays. The dataset's account, where there is one. The bounds that follow are in the policy, and all answers show
-them, so every account's guarantee states the epsilon of all tunings beside its own. A second tuning adds to the
+Payment. The dataset's account pays, if there is one. The resulting bounds are in the policy and visible in all
+answers, so every account's guarantee states the epsilon of all tunings beside its own. A second tuning adds to the
 first.
 
-Faults. The entry `tuning` reserves before a row is read, and stands if the process ends. `tuned` keeps what was
-released, or gives the epsilon back where the database was not reached. After a row could have been read nothing is
-given back.
+Failures. The entry `tuning` reserves before a row is read, and stands if the process ends. `tuned` keeps what was
+released, or returns the epsilon if the database was not reached. After a row could have been read nothing is
+returned.
 
-May not: write a policy, or release anything but noisy numbers of people.
+It never writes a policy, and releases nothing but noisy numbers of people.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ from server.ledger.ledger import Ledger
 from server.ledger.tuning import Histogram, TuningRecord
 
 ROWS = "rows"
-"""The measure that is no column: how many rows of the table a person owns."""
+"""The measure that is not a column: how many rows of the table a person owns."""
 
 _THRESHOLDS = tuple(int(units) for units in CONTRIBUTION_THRESHOLDS.units)
 
@@ -76,10 +75,9 @@ class TableMeasures:
 
     Attributes:
       measures: in the order of the statement's sums.
-      query: counts people by how much they have, at the thresholds of `CONTRIBUTION_LADDER`.
+      query: counts people by contribution, at the thresholds of `CONTRIBUTION_LADDER`.
       counts_people: does the query count all people, too (`BackendQuery.distinct_contributions`), so that those with
-      nothing
-        are known? Not where the rows are people of their own, of whom there is no list.
+        nothing are known? Not if the rows are privacy units themselves, of which there is no list.
     """
 
     measures: tuple[Measure, ...]
@@ -94,11 +92,10 @@ def measures(
 
     Args:
       schema: that the policy fits, with its declared keys.
-      table: this one alone, as the policy calls it; None: all with one owner.
-      measure: this one alone: ROWS, or a column; None: all.
-    Raises: InvalidSetting for names that there are not; UnsupportedSQL, with what to do instead, for a table that
-      was
-      named and cannot be tuned, and where nothing can.
+      table: only this one, as the policy names it; None: all with one owner.
+      measure: only this one: ROWS, or a column; None: all.
+    Raises: InvalidSetting for unknown names; UnsupportedSQL, with an alternative, for a named table that cannot be
+      tuned, and if nothing can be.
     """
     policy = _without_bounds(policy)
     named = None if table is None else _table(table, policy, schema)
@@ -114,15 +111,15 @@ def measures(
         raise UnsupportedSQL(
             "there is nothing to tune: no table of the policy has rows with one owner"
             + ("" if measure is None else f" and the measure {measure}"),
-            hint="a clip bounds what one person adds, so each row needs one person; a column needs a declared range",
+            hint="each row needs exactly one owner, and a column needs a declared range",
         )
     return chosen
 
 
 def _without_bounds(policy: Policy) -> Policy:
-    """Before any bounds: what people have is counted up to the ends of the histogram, whatever is declared by now.
+    """The policy without bounds on contributions, which are counted up to the ends of the histogram.
 
-    And without a least number of people, which is of groups that questions show: to select by it is a sum more.
+    It also has no minimum frequency, which would add a release to select groups.
     """
     tables = {name: replace(table, clip={}, at_most={}) for name, table in policy.tables.items()}
     return replace(policy, tables=tables, minimum_frequency=None)
@@ -143,16 +140,16 @@ def _table(said: str, policy: Policy, schema: Schema) -> str:
     name = spelled.get(said)
     if name is None:
         near = nearest(said, spelled)
-        hint = "a table that the policy leaves out cannot be asked about either"
+        hint = "add a section for the table to the policy"
         hint = f"did you mean {near}?" if near is not None else hint
         raise InvalidSetting(f"the policy has no table {said}", hint=hint)
     if policy.is_public(name):
-        hint = "name a table that people own"
-        raise UnsupportedSQL(f"{name} is public: nobody owns its rows, so there is nothing to bound", hint=hint)
+        hint = "name a private table"
+        raise UnsupportedSQL(f"{name} is public: its rows have no owner, so there is nothing to bound", hint=hint)
     if name in policy.privacy_units:
         raise UnsupportedSQL(
-            f"a row of {name} is a person, who has one; declared ranges bound what it adds",
-            hint="name a table that people own; or declare a narrower range",
+            f"each row of {name} is one person, so declared ranges already bound the contribution",
+            hint="name another private table, or declare a narrower range",
         )
     return name
 
@@ -160,7 +157,7 @@ def _table(said: str, policy: Policy, schema: Schema) -> str:
 def _of_table(
     name: str, policy: Policy, schema: Schema, dialect: Dialect, measure: str | None
 ) -> TableMeasures | None:
-    """The measures of a table; None where it has none of that name. Raises: UnsupportedSQL and other refusals."""
+    """The measures of a table; None if it has none of that name. Raises: UnsupportedSQL and other refusals."""
     columns = [column for column in _numbers(name, policy, schema) if measure in (None, column)]
     wanted = [*([ROWS] if measure in (None, ROWS) else []), *columns]
     if not wanted:
@@ -171,11 +168,11 @@ def _of_table(
     if len(plan.owners) != 1:
         people = " and ".join(sorted({owner.relation for owner in plan.owners}))
         raise UnsupportedSQL(
-            f"a row of {name} belongs to several people ({people}), so no number of rows is one person's",
-            hint="name a table whose rows have one owner; questions over this one choose their own thresholds",
+            f"rows of {name} have several owners ({people}), so contributions of one person cannot be counted",
+            hint="name a table whose rows have one owner; questions over this table choose their own thresholds",
         )
     if not plan.counts_contributions or plan.counts_norms or len(plan.releases) != len(wanted):
-        raise UnsupportedSQL(f"{name} cannot be counted by person in the database", hint="leave it out: --table")
+        raise UnsupportedSQL(f"the database cannot count {name} by person", hint="name other tables with --table")
     query = rewrite(plan, dialect=dialect, schema=schema, thresholds=_THRESHOLDS)
     found = tuple(
         Measure(name, what, release.weight_bound) for what, release in zip(wanted, plan.releases, strict=True)
@@ -203,7 +200,7 @@ def _lacking(name: str, measure: str, policy: Policy, schema: Schema) -> Planner
 
 
 def _people(plan: Plan, policy: Policy, schema: Schema, dialect: Dialect) -> BackendQuery | None:
-    """All people whose the rows could be; None where the rows are people of their own, or people have owners."""
+    """The query for all people; None if the rows are privacy units themselves, or people have owners."""
     relation = plan.owners[0].relation
     if relation not in policy.privacy_units:
         return None
@@ -216,7 +213,7 @@ def _people(plan: Plan, policy: Policy, schema: Schema, dialect: Dialect) -> Bac
 
 
 def _numbers(name: str, policy: Policy, schema: Schema) -> Sequence[str]:
-    """The columns with a declared range of numbers that can be added up."""
+    """The columns with a declared range of numbers that can be summed."""
     declared = policy.tables[name].columns
     ranged = [column for column, says in declared.items() if says.range is not None]
     return [column for column in ranged if _adds_up(name, column, policy, schema)]
@@ -251,7 +248,7 @@ NANO = 10**9
 
 @dataclass(frozen=True)
 class Tuned:
-    """A measure of a tuning and what was released of it.
+    """A measure of a tuning and its released histogram.
 
     Attributes:
       measure: ROWS, or a column.
@@ -263,7 +260,7 @@ class Tuned:
 
     @property
     def label(self) -> str:
-        """How people call it."""
+        """Its name for people."""
         return f"{self.table}.{self.measure}"
 
 
@@ -277,13 +274,12 @@ def tune(
     act: Act,
     entropy: Entropy,
 ) -> TuningRecord:
-    """Count people by how much they have, and keep the noisy numbers in the ledger; returns them as it does.
+    """Count people by contribution, and record the noisy numbers in the ledger. Returns the record.
 
     Args:
       chosen: what to count, made for this policy, schema and backend.
       epsilon: for all measures together, which share it equally.
-    Raises: InvalidSetting for too little epsilon; BudgetExhausted; BackendUnavailable and SchemaChanged before a
-      row
+    Raises: InvalidSetting for too little epsilon; BudgetExhausted; BackendUnavailable and SchemaChanged before a row
       was read, which costs nothing; QueryFailed afterwards, which costs all of it, as a crash does.
     """
     every = [measure for table in chosen for measure in table.measures]
@@ -292,7 +288,7 @@ def tune(
     if share < Fraction(repr(least)):
         raise InvalidSetting(
             f"epsilon {epsilon:g} leaves each of {len(every)} histograms less than epsilon {least:g}",
-            hint=f"spend epsilon {least * len(every):g} or more, or count less: --table, --measure",
+            hint=f"spend epsilon {least * len(every):g} or more, or count less with --table or --measure",
         )
     names = [(measure.table, measure.name) for measure in every]
     number = ledger.reserve_tuning(epsilon, policy.hash, names, act)
@@ -318,7 +314,7 @@ def tune(
 
 
 def histograms(record: TuningRecord) -> tuple[Tuned, ...]:
-    """What a tuning released; nothing of one that was not finished."""
+    """What a tuning released; nothing if it was not finished."""
     share = float(Fraction(charged_epsilon(record.epsilon), NANO) / len(record.measures))
     return tuple(
         Tuned(*names, _loaded(saved, share)) for names, saved in zip(record.measures, record.histograms, strict=False)
@@ -328,10 +324,10 @@ def histograms(record: TuningRecord) -> tuple[Tuned, ...]:
 def _counts(
     contributions: ContributionHistogram, row: int, measure: Measure, people: ContributionHistogram | None
 ) -> NDArray[np.int64]:
-    """Numbers of people: of those with nothing first, where all people are counted; then by bucket. Private.
+    """Numbers of people, private: those with nothing first, if all people are counted; then by bucket.
 
-    Of both parts a person who comes or goes changes one number by one: as one of all people and of those who have
-    something, or as one of all people alone. Both are of one snapshot.
+    In either case one person changes one number by one: as one of all people and of those with something, or as one
+    of all people alone. Both counts are of one snapshot.
     """
     here = contributions.sums == row
     by_bucket = np.bincount(
@@ -344,7 +340,7 @@ def _counts(
 
 
 def _first(measure: Measure) -> int:
-    """The exponent of a measure's first end: nobody has a part of a row."""
+    """The exponent of a measure's first end: rows have no fractions."""
     return 0 if measure.name == ROWS else LEAST
 
 
@@ -363,5 +359,5 @@ def _loaded(saved: Histogram, share: float) -> ReleasedHistogram:
 def _failed(number: int) -> QueryFailed:
     return QueryFailed(
         f"Tuning {number} failed after private rows could have been read, so what it spent stays spent.",
-        hint="look at the database's log and at [database] seconds, then tune again, at a new epsilon",
+        hint="check the database's log and [database] seconds, then tune again with a new epsilon",
     )

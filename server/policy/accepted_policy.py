@@ -1,9 +1,9 @@
-"""Which policy is in force: accepted in the ledger by its hash; its text, and what changed in it line by line.
+"""Which policy is in force: accepted in the ledger by its hash. Its text, and the lines that changed.
 
-The text is kept beside the policy file. A policy file that changes is accepted by itself only where nothing gets
-weaker (`planner.policy.weakening`); otherwise the custodian confirms it, once, and the ledger says who did, why, and
-what is weaker. So it is with the database: a foreign key that somebody has dropped there protects nobody any more,
-whatever the policy names.
+The text is kept beside the policy file. A changed file is accepted by itself only if nothing gets weaker
+(`planner.policy.weakening`). Otherwise the administrator confirms it once, and the ledger records who did, why, and
+what is weaker. The same holds for the database: without a foreign key that somebody has dropped there, fewer rows
+have an owner, whatever the policy names.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from server.ledger.analyst import Act
 from server.ledger.ledger import Ledger
 
 _SETTING = re.compile(r"""^(.*?(?:url|password|key_file|secret|\\u)[\w-]*["']?\s*=).*$""", re.IGNORECASE)
-"""A line that says where something lies which a proxy alone opens; or whose name is written by escapes."""
+"""A line with the place of something that only the proxy may open, or whose name is written with escapes."""
 
 _WORDS = re.compile(r"://|passw|secret|token|credential|sslkey", re.IGNORECASE)
-"""What a line may hold wherever it stands: in a comment, too, where an address is left that is no longer in use."""
+"""Words of secrets anywhere in a line, comments included: an old address may be left there."""
 
 _QUOTES = ('"""', "'''")
 
@@ -40,11 +40,11 @@ _MOST_LINES = 2_000
 
 @dataclass(frozen=True)
 class PolicyChanges:
-    """Unified diffs, a line each, without their file names; empty where nothing changed, or the text is not known.
+    """Unified diffs, a line each, without file names; empty if nothing changed or the text is unknown.
 
     Attributes:
-      last: from the policy that was accepted before to the one accepted last.
-      pending: from that one to the file as it is now, which a reload would take over.
+      last: from the policy accepted before to the one accepted last.
+      pending: from that one to the file as it is now, which a reload would accept.
     """
 
     last: tuple[str, ...] = ()
@@ -52,18 +52,20 @@ class PolicyChanges:
 
 
 def accepted_copy(policy: Path) -> Path:
-    """Where the text of the policy that was accepted last is kept, beside its file."""
+    """The file beside the policy with the text accepted last."""
     return policy.with_suffix(".accepted.toml")
 
 
 def copy_before(policy: Path) -> Path:
-    """Where that of the one before it is kept."""
+    """The file with the text accepted before that."""
     return policy.with_suffix(".accepted-before.toml")
 
 
 def policy_changes(policy: Path) -> PolicyChanges:
-    """What changed, for custodians and auditors; addresses of databases and names of key files are left out of it,
-    and so is each line with a word of secrets."""
+    """What changed, for administrators and auditors.
+
+    Addresses of databases, names of key files, and lines with a word of secrets are left out.
+    """
     before, accepted, now = (_lines(path) for path in (copy_before(policy), accepted_copy(policy), policy))
     return PolicyChanges(tuple(_differences(before, accepted)), tuple(_differences(accepted, now)))
 
@@ -76,7 +78,7 @@ def _lines(path: Path) -> list[str] | None:
 
 
 def _shown(lines: Iterable[str]) -> Iterator[str]:
-    """The lines, without those of secrets: to its end where the text of one goes on over several."""
+    """The lines without secrets. A secret's text over several lines is left out to its end."""
     open_quote: str | None = None
     for line in lines:
         if open_quote is not None:
@@ -99,7 +101,7 @@ def _differences(before: list[str] | None, after: list[str] | None) -> Iterator[
             yield line
 
 
-_UNKNOWN = "the policy before is not known any more, so anything may be weaker"
+_UNKNOWN = "the previous policy is unknown, so anything may be weaker"
 
 
 @dataclass(frozen=True)
@@ -112,16 +114,16 @@ class PolicyFile:
 
     @classmethod
     def read(cls, path: Path) -> PolicyFile:
-        """Raises: ConfigurationInvalid when there is no such file, PolicyInvalid when it contradicts itself."""
+        """Raises: ConfigurationInvalid without a file, PolicyInvalid if it contradicts itself."""
         if not path.is_file():
-            hint = "noisegate policy init writes a first one"
+            hint = "write one with noisegate policy init"
             raise ConfigurationInvalid(f"there is no policy at {path}", hint=hint)
         text = path.read_text(encoding="utf-8")
         return cls(path, text, parse_policy(text))
 
     @property
     def copy(self) -> Path:
-        """Where the text of the accepted policy is kept."""
+        """The file with the accepted text."""
         return accepted_copy(self.path)
 
 
@@ -132,12 +134,12 @@ def read_policy(path: Path) -> Policy:
 
 @dataclass(frozen=True)
 class Change:
-    """From what is in force to a policy as it is now, in the database as it is now.
+    """From what is in force to a policy as it is now, with the database as it is now.
 
     Attributes:
-      weaker: in what less is protected.
-      lost: the part of it that the database has lost, and not the policy's text alone.
-      is_new: does the ledger have to hear of it?
+      weaker: what is protected less.
+      lost: the part of it that comes from the database rather than the policy's text.
+      is_new: does the ledger have to record it?
     """
 
     file: PolicyFile
@@ -148,7 +150,7 @@ class Change:
 
     @classmethod
     def to(cls, file: PolicyFile, schema: Schema, ledger: Ledger) -> Change:
-        """To this policy, in a database of this schema."""
+        """To this policy, in a database with this schema."""
         accepted, before = ledger.accepted_policy(), ledger.accepted_ownership()
         now = ownership(schema, file.policy).paths()
         lost = tuple(f"{path}, no longer" for path in before or () if path not in now)
@@ -157,14 +159,13 @@ class Change:
 
     @property
     def hash(self) -> str:
-        """What a custodian confirms: the policy's hash, and another one where the database has lost something."""
+        """What an administrator confirms: the policy's hash, or another one if the database has lost something."""
         words = [self.file.policy.hash, *self.lost]
         return sha256("\n".join(words).encode()).hexdigest() if self.lost else self.file.policy.hash
 
 
 def accept(change: Change, ledger: Ledger, act: Act, confirmed: str | None = None) -> tuple[str, ...]:
-    """Put a policy in force, if it is no weaker or its hash has been confirmed; returns what is weaker than
-    before.
+    """Put a policy in force if it is not weaker, or its hash has been confirmed; returns what is weaker.
 
     Raises: PolicyWeakened, with the list and the hash to confirm; the policy before stays in force.
     """
@@ -178,7 +179,7 @@ def accept(change: Change, ledger: Ledger, act: Act, confirmed: str | None = Non
 
 
 def refuse_weaker(change: Change) -> None:
-    """Let a policy be used only where it protects as much as the one in force. Raises: PolicyWeakened."""
+    """Refuse a policy that protects less than the one in force. Raises: PolicyWeakened."""
     if change.weaker:
         raise PolicyWeakened(
             "The policy protects less than the one in force:\n" + "\n".join(change.weaker),
@@ -188,7 +189,7 @@ def refuse_weaker(change: Change) -> None:
 
 
 def _weaker_than_accepted(file: PolicyFile, accepted: str | None) -> tuple[str, ...]:
-    """What the text makes weaker than it was in force; nothing for the first policy, or the same one."""
+    """What the text makes weaker; nothing for the first policy, or the same one."""
     if accepted is None or accepted == file.policy.hash:
         return ()
     before = _kept(file.copy)
@@ -196,7 +197,7 @@ def _weaker_than_accepted(file: PolicyFile, accepted: str | None) -> tuple[str, 
 
 
 def _kept(copy: Path) -> Policy | None:
-    """The policy of the copy; None where there is none that can be read."""
+    """The policy of the copy; None if it cannot be read."""
     try:
         return parse_policy(copy.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, PolicyInvalid):
@@ -204,7 +205,7 @@ def _kept(copy: Path) -> Policy | None:
 
 
 def _keep(file: PolicyFile) -> None:
-    """Write the copy, whole or not at all. Without one the next change has to be confirmed: no reason to stop."""
+    """Write the copy, whole or not at all; a failure only means that the next change has to be confirmed."""
     temporary = file.copy.with_name(f".{file.copy.name}.{os.getpid()}")
     try:
         if not file.copy.is_file() or file.copy.read_text(encoding="utf-8") != file.text:

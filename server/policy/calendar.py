@@ -1,8 +1,7 @@
-"""The periods that are vouched for one by one: closed months, closed days behind them, and all that lies before.
+"""The closed periods that are checked one by one: months, recent days, and everything before them.
 
-A month is a period once it is over for `_BY_DAYS`. Until then its days are, as what was measured of the first half of
-a month is still good after the second half was closed, too; of a period there is one version only since which it is
-what it is.
+A month becomes one period once it has been over for `_BY_DAYS`. Until then its days are periods. So cached answers
+about the first half of a month stay valid after the second half is closed, since a period has one version only.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from datetime import date, timedelta
 
 _BEFORE = "<"
 _EARLIEST = date(2000, 1, 1)
-"""Where the months begin of a table whose range nobody has declared."""
+"""Where the months begin if a table declares no range."""
 
 _MOST_MONTHS = 1_200
 
@@ -20,11 +19,11 @@ _BY_DAYS = timedelta(days=92)
 
 
 def closed_periods(before: date, declared_first: date | None = None) -> Iterator[str]:
-    """The names of the periods that tile all days before one, in order; what they are is public.
+    """The names of the periods that cover all days before one, in order; they are public.
 
     Args:
       before: the first day that is not closed.
-      declared_first: of the declared range, in whose month they begin.
+      declared_first: the first day of the declared range, in whose month the months begin.
 
     >>> found = list(closed_periods(date(2024, 6, 3), date(2024, 1, 15)))
     >>> found[:4], found[-2:]
@@ -42,7 +41,7 @@ def closed_periods(before: date, declared_first: date | None = None) -> Iterator
 
 
 def days_of(period: str) -> tuple[date, date]:
-    """The first and the last day of a period by its name; the earliest date there is for what lies before all.
+    """The first and last day of a period by its name; the earliest date for the period before all others.
 
     >>> [str(day) for name in ("<2024-01-01", "2024-02", "2024-03-01") for day in days_of(name)]
     ['0001-01-01', '2023-12-31', '2024-02-01', '2024-02-29', '2024-03-01', '2024-03-01']

@@ -1,8 +1,8 @@
-"""Compare a policy with the data, for the custodian: exact counts of rows that belie what it declares.
+"""Compare a policy with the data, for the administrator: exact counts of rows that contradict it.
 
-Delta rests on what is promised of the rows' number, and so does the charge of a sample; answers leave out what is too
-deep, what belongs to nobody, and what has lost its owner. Nothing here is differentially private. It runs from the
-command line of whoever holds the policy and the database's password; no client can reach it.
+Delta rests on declared numbers of rows, and so does the charge of a sample. Answers leave out rows that are too deep,
+have no owner, or have lost their owner. Nothing here is differentially private. It runs from the command line of
+someone with the policy and the database's password; no client can reach it.
 """
 
 from __future__ import annotations
@@ -37,21 +37,20 @@ from server.errors import BackendFailed
 from server.policy.verified_keys import Finding, Probe, beyond, key_probes, present, shared_key, table_name
 
 _COSTS = "samples are charged too little, see epsilon_if_fanouts_fail of EXPLAIN"
-"""What a false promise does: Delta rests on it."""
+"""The effect of a false declared bound on rows: Delta rests on it."""
 
 
-_MISSES = "intervals that are said to cover the truth may miss it"
-"""What a false `at_most` does: accuracy rests on it, and nothing else."""
+_MISSES = "intervals for the truth may miss it"
+"""The effect of a false `at_most`: only accuracy rests on it."""
 
 
 def fanout_probes(policy: Policy, schema: Schema) -> Iterator[Probe]:
-    """One probe per declared fan-out, per declared number of rows that one unit owns, per amount that nobody is said
-    to exceed, and per table below a depth.
+    """One probe per declared fan-out, `rows_per_unit` and `at_most`, and per table below a depth.
 
     A fan-out is counted over all rows of its table. The rows that one unit owns are counted where they stand, as
-    `planner.sensitivity.provenance` defines it: the same rows whatever a question joins them with, so the number
-    holds for each position of the table in a join. A unit that holds several positions of one row owns it once.
-    Cost of each: one sort of the table, joined with the rows above it for the latter two.
+    `planner.sensitivity.provenance` defines it. They are the same rows in every join, so the number holds for each
+    position of the table. A unit with several positions in one row owns it once. Cost of each: one sort of the table,
+    joined with the rows above it for the latter two.
     """
     for declared in policy.foreign_keys:
         table = schema.tables.get(declared.table)
@@ -69,14 +68,14 @@ def fanout_probes(policy: Policy, schema: Schema) -> Iterator[Probe]:
 
 
 def _fanout(table: Table, declared: DeclaredForeignKey, most: int) -> Probe:
-    """Rows beyond the fan-out; NULL references nothing and joins nothing."""
+    """Rows beyond the fan-out; a NULL references nothing."""
     count = beyond(table, declared.columns, sql.SQL("n - {}").format(sql.Literal(most)), most)
     subject = f"{table.name}.{', '.join(declared.columns)}"
-    return Probe("error", subject, f"more than the declared fan-out of {most}: {_COSTS}", count)
+    return Probe("error", subject, f"exceed the declared fan-out of {most}: {_COSTS}", count)
 
 
 def _rows_per_unit(table: Table, relation: str, most: int, policy: Policy, schema: Schema) -> Iterator[Probe]:
-    """Rows beyond what one unit owns, each row counted once for each of its owners, as answers see them."""
+    """Rows beyond what one unit owns, each row counted once for each of its owners, as in answers."""
     one = _alone(table, policy, schema)
     keys = [] if one is None else [owner.key for owner in one.owners if owner.relation == relation]
     if one is None or not keys:
@@ -92,13 +91,12 @@ def _rows_per_unit(table: Table, relation: str, most: int, policy: Policy, schem
         f"SELECT coalesce(sum(n - {most}), 0)::bigint FROM "
         f"(SELECT count(*) AS n FROM ({to_sql(owned)}) r GROUP BY u HAVING count(*) > {most}) d"
     )
-    message = f"one unit of {relation} owns more than the declared {most} rows: {_COSTS}"
+    message = f"exceed the declared {most} rows per unit of {relation}: {_COSTS}"
     yield Probe("error", table.name, message, text.encode())
 
 
 def _exceeding(table: Table, amount: str, most: float, policy: Policy, schema: Schema) -> Iterator[Probe]:
-    """Units that have more than `at_most` says: of rows, in one period or in all, or of a column's absolute values as
-    sums count them."""
+    """Units above `at_most`: of rows, in one period or in all, or of a column's absolute values, as in sums."""
     one = _alone(table, policy, schema)
     is_rows = amount == ROWS or amount in ROWS_PER
     if one is None or len(one.owners) != 1 or not (is_rows or table.column(amount)):
@@ -121,12 +119,12 @@ def _exceeding(table: Table, amount: str, most: float, policy: Policy, schema: S
         f"{' AND p IS NOT NULL' if amount in ROWS_PER else ''} GROUP BY u, p HAVING sum(x) > {most!r}) d"
     )
     what = f"of {amount}" if not is_rows else f"rows in one {ROWS_PER[amount]}" if amount in ROWS_PER else "rows"
-    message = f"people have more than the {most:,.15g} {what} that at_most says nobody exceeds: {_MISSES}"
+    message = f"people exceed the at_most of {most:,.15g} {what}: {_MISSES}"
     yield Probe("warning", f"{table.name}.at_most.{amount}", message, text.encode())
 
 
 def _period(entry: BoundTable, unit: str, policy: Policy) -> exp.Expr | None:
-    """The first moment of a row's day, week, ..., at UTC; None without `append_only`, as the validation says."""
+    """The first moment of a row's day, week, ..., at UTC; None without `append_only`."""
     grows = policy.tables[entry.table.name].append_only
     column = None if grows is None else entry.table.column(grows.column)
     if column is None:
@@ -138,9 +136,9 @@ def _period(entry: BoundTable, unit: str, policy: Policy) -> exp.Expr | None:
 
 
 def _too_deep(table: Table, policy: Policy, schema: Schema) -> Iterator[Probe]:
-    """Rows that no answer counts although all rows above them are there: a chain above them is longer than its depth.
+    """Rows that no answer counts because a chain above them is longer than its depth.
 
-    A row that some chain leaves without a parent is counted where the declared foreign key is.
+    A row with a broken chain is counted with the declared foreign key.
     """
     one = _alone(table, policy, schema)
     if one is None or not one.found.ends:
@@ -150,7 +148,7 @@ def _too_deep(table: Table, policy: Policy, schema: Schema) -> Iterator[Probe]:
     ]
     deep = complete_provenance(join_tables([one.entry], []), one.found.completions)
     deep = deep.select(exp.Count(this=exp.Star()))
-    message = "behind a chain of references that is longer than the declared depth: no answer counts them"
+    message = "have a chain of references longer than the declared depth: no answer counts them"
     yield Probe("warning", table.name, message, to_sql(deep.where(exp.or_(*present))).encode())
 
 
@@ -168,7 +166,7 @@ class _Alone:
 
 
 def _alone(table: Table, policy: Policy, schema: Schema) -> _Alone | None:
-    """None where the policy is wrong: the validation says what is."""
+    """The table's owners; None if the policy is wrong, which the validation reports."""
     entry = BoundTable(generated_alias(table.relation, 0), table.name, table)
     owning = [key for key in policy.foreign_keys if key.owning]
     ends = [*policy.privacy_units.items(), *((key.table, key.columns) for key in owning)]
@@ -183,10 +181,11 @@ def _alone(table: Table, policy: Policy, schema: Schema) -> _Alone | None:
 
 
 def lost_rows(policy: Policy, schema: Schema) -> Iterator[Probe]:
-    """Per foreign key that the database does not enforce over every row, the rows without their parent: of an owning
-    key, and of one that lists groups; parents that share an owning key; per table, the rows that belong to nobody.
+    """Rows without their parent, shared owning keys, and rows without an owner.
 
-    Cost: of each one join, but for the shared keys, which take a sort.
+    Rows without their parent are counted per foreign key that the database does not enforce over every row, if it
+    owns or lists groups. Rows without an owner are counted per table.
+    Cost: one join each; one sort for shared keys.
     """
     ownership = Ownership(schema, policy)
     for name, table in schema.tables.items():
@@ -200,25 +199,25 @@ def lost_rows(policy: Policy, schema: Schema) -> Iterator[Probe]:
             if key in owning:
                 yield _orphans(table, parent, key, policy, ownership)
                 if not any(set(unique) <= set(key.key) for unique in parent.keys):
-                    message = "share a key that a foreign key names: joins would multiply"
+                    message = "share a key that a foreign key references: joins would multiply them"
                     yield shared_key(parent, key.key, message)
             elif name in policy.tables and not policy.is_public(name) and policy.is_public(parent.name):
                 yield _outside(table, parent, key)
     for name in policy.tables:
         if name in schema.tables and not policy.is_public(name):
-            yield from _nobodys(schema.tables[name], policy, schema)
+            yield from _without_owner(schema.tables[name], policy, schema)
 
 
 def _orphans(table: Table, parent: Table, key: ForeignKey, policy: Policy, ownership: Ownership) -> Probe:
-    """Rows without their owner's.
+    """Rows without their owner's row.
 
-    Where the key is the unit's own and nobody owns the unit, a question about the table alone reads the owner from
-    the row (`planner.sensitivity.provenance`): there an orphan counts as a person that no row stands for.
+    If the key is the unit's own and the unit has no owner, a question about this table alone reads the owner from the
+    row (`planner.sensitivity.provenance`). An orphan then counts as a person without a row.
     """
     unit = ownership.unit_key(parent.name) or ownership.orphan_key(parent.name)
     direct = unit is not None and set(unit) == set(key.key) and not ownership.owning_keys(parent.name)
     counted = (
-        f"answers count them, as people of their own, only where {parent.name} is not joined"
+        f"answers count them as separate people, and only without {parent.name} in the join"
         if direct
         else "no answer counts them"
     )
@@ -229,12 +228,12 @@ def _orphans(table: Table, parent: Table, key: ForeignKey, policy: Policy, owner
     return Probe(
         "error",
         f"{table.name}.{', '.join(key.columns)}",
-        f"without their row in {parent.name}, which owns them{_unproven(table, key)}: {counted}",
+        f"have no row in {parent.name}, which owns them{_unproven(table, key)}: {counted}",
         _without_parent(table, parent, key),
         None if declared is None else declared.accepted_orphans,
         f"add `accepted_orphans = {{rows}}` to {place}"
         if declared is not None
-        else f"write {place}, with `accepted_orphans = {{rows}}`: a draft has it in a comment",
+        else f"write {place} with `accepted_orphans = {{rows}}`; a draft has it in a comment",
     )
 
 
@@ -243,19 +242,19 @@ def _outside(table: Table, parent: Table, key: ForeignKey) -> Probe:
     return Probe(
         "warning",
         f"{table.name}.{', '.join(key.columns)}",
-        f"without their row in {parent.name}{_unproven(table, key)}: answers that join it, or are grouped by its "
-        "key, leave the rows out",
+        f"have no row in {parent.name}{_unproven(table, key)}: answers that join it, or group by its key, leave the "
+        "rows out",
         _without_parent(table, parent, key),
     )
 
 
 def _unproven(table: Table, key: ForeignKey) -> str:
-    """The reason, where the database has the key and rows that break it."""
-    return ", though the database has the key: not enforced over every row" if key in table.unproven_keys else ""
+    """The reason, if the database has the key but not over every row."""
+    return ", although the database has the key, not enforced over every row" if key in table.unproven_keys else ""
 
 
 def _without_parent(table: Table, parent: Table, key: ForeignKey) -> sql.Composed:
-    """Their number. A row with a NULL in the key references nothing, and is none of them."""
+    """The number of rows without a parent. A row with a NULL in the key references nothing and is not counted."""
     pairs = zip(key.columns, key.key, strict=True)
     matches = sql.SQL(" AND ").join(
         sql.SQL("p.{} = t.{}").format(sql.Identifier(theirs), sql.Identifier(ours)) for ours, theirs in pairs
@@ -265,8 +264,8 @@ def _without_parent(table: Table, parent: Table, key: ForeignKey) -> sql.Compose
     ).format(table=table_name(table), present=present(key.columns, "t."), parent=table_name(parent), matches=matches)
 
 
-def _nobodys(table: Table, policy: Policy, schema: Schema) -> Iterator[Probe]:
-    """Rows that stand and hold no owner's key; none where a key that says whose a row is can never be NULL."""
+def _without_owner(table: Table, policy: Policy, schema: Schema) -> Iterator[Probe]:
+    """Rows that are kept but hold no owner's key; none if an owning key can never be NULL."""
     one = _alone(table, policy, schema)
     if one is None:
         return
@@ -278,11 +277,11 @@ def _nobodys(table: Table, policy: Policy, schema: Schema) -> Iterator[Probe]:
     yield Probe(
         "warning",
         table.name,
-        "belong to nobody, since what says whose they are is NULL: no answer counts them",
+        "have no owner, since their owning keys are NULL: no answer counts them",
         to_sql(rows).encode(),
         policy.tables[table.name].accepted_null_owners,
         f"add `accepted_null_owners = {{rows}}` to {section_of(table.name, policy.schemas)}, or "
-        "`rows_are_units = true` where each is a person's of its own",
+        "`rows_are_units = true` if each is a privacy unit of its own",
     )
 
 
@@ -295,18 +294,16 @@ def check_policy(
     schema: Schema,
     announce: Callable[[str], None] = lambda _: None,
 ) -> tuple[Finding, ...]:
-    """Compare a policy with the catalog and with the rows; the findings, errors first, empty when all is well.
+    """Compare a policy with the catalog and the rows. Returns the findings, errors first; none if all is well.
 
     Args:
-      custody: in one read-only snapshot, as a role that may read every table that the policy names.
+      custody: in one read-only snapshot, as a role that may read every table of the policy.
       schema: with the policy's views declared (`Schema.declaring`).
-      announce: is told what is counted next.
-    Raises: BackendFailed when the database refuses to count.
-    Cost: one scan per range and per domain; per key that no constraint enforces, per fan-out and per number of
-      rows
-      of a unit, one sort; per declared owning foreign key that no constraint enforces, per table whose rows may
-        be
-      nobody's, and per table below a depth, one join.
+      announce: is called with what is counted next.
+    Raises: BackendFailed if the database refuses to count.
+    Cost: one scan per range and per domain. One sort per key without a constraint, per fan-out and per
+      `rows_per_unit`. One join per owning foreign key without a constraint, per table with possible rows without an
+      owner, and per table below a depth.
     """
     findings = [*_structure(policy, schema)]
     findings += (Finding("warning", subject, message) for subject, message in advice(policy, schema))
@@ -321,7 +318,7 @@ def check_policy(
 
 
 def probes(policy: Policy, schema: Schema) -> tuple[Probe, ...]:
-    """What to count. Tables and columns that the catalog lacks are left out: the validation names them."""
+    """What to count, without tables and columns that the catalog lacks: the validation names those."""
     schema = with_declared_keys(schema, policy)
     return (
         *_unit_probes(policy, schema),
@@ -334,7 +331,7 @@ def probes(policy: Policy, schema: Schema) -> tuple[Probe, ...]:
 
 
 def _structure(policy: Policy, schema: Schema) -> Iterator[Finding]:
-    """What the planner's own validation says: unknown names, unenforced keys, cycles of ownership."""
+    """The problems found by the planner's own validation."""
     try:
         validate(policy, schema)
         check_declared_views(policy, schema)
@@ -346,7 +343,7 @@ def _structure(policy: Policy, schema: Schema) -> Iterator[Finding]:
 
 
 def _views(policy: Policy, schema: Schema) -> Iterator[Finding]:
-    """Views of what may be asked that cannot be asked themselves."""
+    """Views of the policy's tables that cannot be queried."""
     for view in examined_views(with_declared_keys(schema, policy), policy):
         if isinstance(view, RefusedView) and not view.reads_unnamed:
             yield Finding("warning", view.name, view.reason if view.hint is None else f"{view.reason}; {view.hint}")
@@ -357,33 +354,33 @@ def _run(custody: Custody, probe: Probe) -> Finding | None:
     try:
         rows = custody.count(probe.count)
     except Misfit:
-        return Finding("error", probe.subject, "what the policy declares does not fit the column's type")
+        return Finding("error", probe.subject, "the declaration does not fit the column's type")
     except BackendFailed as error:
         raise BackendFailed(f"the database refused to count {probe.subject}", hint=error.hint) from error
     return probe.finding(rows) if rows else None
 
 
 def _unit_probes(policy: Policy, schema: Schema) -> Iterator[Probe]:
-    """A unit's key is unique and there."""
+    """A unit's key must be unique and not NULL."""
     for relation, key in policy.privacy_units.items():
         table = schema.tables.get(relation)
         if table is None or any(table.column(column) is None for column in key):
             continue
-        message = "NULL in the privacy unit's key: the row is nobody's, so no answer counts it"
+        message = "have a NULL in the privacy unit's key, so they have no owner and no answer counts them"
         where = sql.SQL(" OR ").join(sql.SQL("{} IS NULL").format(sql.Identifier(column)) for column in key)
         yield Probe("warning", f"{relation}.{', '.join(key)}", message, _count(table, where))
         if not any(set(unique) <= set(key) for unique in table.keys):
-            yield shared_key(table, key, "share a privacy unit's key: several people would hide as one")
+            yield shared_key(table, key, "share a privacy unit's key: several people would be protected as one")
 
 
 def _rows_probes(policy: Policy, schema: Schema) -> Iterator[Probe]:
-    """No table has more rows than the number that is public."""
+    """No table may have more rows than its declared public number."""
     for name, declared in policy.tables.items():
         if declared.rows is not None and name in schema.tables:
             count = sql.SQL("SELECT greatest(count(*) - {}, 0) FROM {}").format(
                 sql.Literal(declared.rows), table_name(schema.tables[name])
             )
-            message = f"more than the declared {declared.rows} rows: a promise that planned durations rest on"
+            message = f"exceed the declared {declared.rows} rows, on which planned durations rest"
             yield Probe("error", name, message, count)
 
 
@@ -399,7 +396,7 @@ def _column_probes(policy: Policy, schema: Schema) -> Iterator[Probe]:
 
 
 def _misfits(column: Column, declared: ColumnPolicy) -> Iterator[tuple[sql.Composed, str]]:
-    """Conditions on a value that is not as declared. NaN lies outside of every range, NULL in each."""
+    """Conditions on a value that is not as declared. NaN is outside every range, NULL inside each."""
     named = sql.Identifier(column.name)
     if declared.dates is not None:  # days count, at UTC as in answers
         first, last = declared.dates
@@ -409,14 +406,14 @@ def _misfits(column: Column, declared: ColumnPolicy) -> Iterator[tuple[sql.Compo
             sql.SQL("NOT ({moment} >= {first}::date AND {moment} < {last}::date + 1)").format(
                 moment=moment, first=sql.Literal(first.isoformat()), last=sql.Literal(last.isoformat())
             ),
-            f"outside of the range [{first}, {last}]: no group has these rows; conditions see the values",
+            f"outside the range [{first}, {last}]: no group has these rows, but conditions see their values",
         )
     if declared.range is not None:
         low, high = declared.range
         ends = (sql.Literal(Decimal(repr(end))) for end in declared.range)
         yield (
             sql.SQL("NOT ({column} >= {} AND {column} <= {})").format(*ends, column=named),
-            f"outside of the range [{low:g}, {high:g}]: sums take the nearest end, and no group has these rows",
+            f"outside the range [{low:g}, {high:g}]: sums use its nearest end, and no group has these rows",
         )
         if isinstance(declared.step, int) and declared.step > 1:  # a moment belongs to the month that it is in
             origin, step = sql.Literal(Decimal(repr(low))), sql.Literal(declared.step)
@@ -425,7 +422,7 @@ def _misfits(column: Column, declared: ColumnPolicy) -> Iterator[tuple[sql.Compo
     if declared.domain is not None:  # compared as the column's type, as the text of a literal would be
         listed = sql.SQL(", ").join(sql.Literal(str(value)) for value in declared.domain)
         where = sql.SQL("{} NOT IN ({})").format(named, listed)
-        yield where, "outside of the declared domain: answers grouped by it leave the rows out"
+        yield where, "outside the declared domain: answers grouped by it leave the rows out"
 
 
 def _count(table: Table, where: sql.Composed) -> sql.Composed:

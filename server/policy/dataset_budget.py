@@ -1,4 +1,4 @@
-"""What a policy says of budgets that the ledger says otherwise, and accounts in which no query's delta fits."""
+"""Differences between the policy's budgets and the ledger's, and accounts with less delta than one query needs."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from server.policy.verified_keys import Finding
 def missing_deltas(
     policy: Policy, accounts: Iterable[AccountBalance], analysts: Iterable[Analyst]
 ) -> Iterator[Finding]:
-    """A warning for each account that pays for questions and was granted less delta than one may take."""
+    """A warning for each paying account with less delta than one query may need."""
     idle = {analyst_account(one.name) for one in analysts if one.role != "analyst" or not one.enabled}
     for account in accounts:
         if account.name not in idle and account.grant.delta < policy.delta:
-            granted = f"was granted a delta of {account.grant.delta:g}, and one query may take {policy.delta:g}"
+            granted = f"has a delta of {account.grant.delta:g}, and one query may need {policy.delta:g}"
             refused = f"questions that ask for it are refused, {delta_uses(partition_selected_columns(policy))}"
             yield Finding(
                 "warning", account.name, f"{granted}: {refused}; `noisegate admin top-up --delta` adds to it"
@@ -28,7 +28,7 @@ def missing_deltas(
 
 
 def dataset_budget(policy: Policy, accounts: Iterable[AccountBalance]) -> Finding | None:
-    """A warning where `[budgets.dataset]` says another budget than the account has, or there is no account of it."""
+    """A warning if `[budgets.dataset]` differs from the account, or there is no such account."""
     if policy.budgets.dataset is None:
         return None
     said = grant_of(policy.budgets.dataset)
@@ -36,21 +36,21 @@ def dataset_budget(policy: Policy, accounts: Iterable[AccountBalance]) -> Findin
     if there is not None and Terms.of(there) == Terms.of(said):
         return None
     stands = (
-        "there is no such account, so nothing bounds what all analysts together learn"
+        "there is no such account, so nothing bounds what all analysts learn together"
         if there is None
-        else f"the account stands at {_words(there)}"
+        else f"the account has {_words(there)}"
     )
     return Finding(
         "warning",
         DATASET,
-        f"{stands}; [budgets.dataset] says {_words(said)}, which counts only when a ledger is made",
+        f"{stands}; [budgets.dataset] has {_words(said)}, which applies only to a new ledger",
         next_step=f"noisegate admin grant dataset {_options(said, there)} --policy FILE --reason WHY; or write into "
-        "the policy what the account is to keep",
+        "the policy what the account has",
     )
 
 
 def _words(grant: Grant) -> str:
-    """A grant as its settings, without those that say nothing."""
+    """A grant as its settings, without defaults."""
     parts = [f"epsilon {grant.epsilon:g}"]
     if grant.delta:
         parts.append(f"delta {grant.delta:g}")
@@ -66,7 +66,7 @@ def _words(grant: Grant) -> str:
 
 
 def _options(said: Grant, there: Grant | None) -> str:
-    """The options of `admin grant` that make an account what the policy says."""
+    """The options of `admin grant` that give an account the policy's budget."""
     before = Grant(0.0) if there is None else there
     options = [f"--epsilon {said.epsilon:g}", f"--delta {said.delta:g}"]
     if there is None and said.accounting != "basic":

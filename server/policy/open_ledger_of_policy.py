@@ -1,4 +1,4 @@
-"""The ledger that a policy names: a file, or a database that several proxies share."""
+"""Open the ledger that a policy names: a file, or a database that several proxies share."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from server.policy.secrets import resolve
 
 
 def marker_of(policy_path: Path) -> Path:
-    """The file beside the policy that knows which ledger there is."""
+    """The file beside the policy that records which ledger exists."""
     return policy_path.with_suffix(".ledger.json")
 
 
 def ledger_paths(policy: Policy, policy_path: Path) -> tuple[Path, Path]:
-    """Where the ledger of a policy lies, if it is a file, and its marker."""
+    """The ledger's file and its marker."""
     return policy_path.parent / policy.ledger_path, marker_of(policy_path)
 
 
@@ -48,9 +48,9 @@ def open_policy_ledger(policy: Policy, policy_path: Path, *, new: bool = False) 
 
 
 def open_or_create(policy: Policy, policy_path: Path) -> tuple[Ledger, bool]:
-    """Open the ledger of a policy, or make it where there has never been one; was it made?
+    """Open the ledger of a policy, or make one if there never was one; was it made?
 
-    Raises: as `open_policy_ledger`; LedgerMissing only for one that is gone.
+    Raises: as `open_policy_ledger`; LedgerMissing only for a ledger that has disappeared.
     """
     try:
         return open_policy_ledger(policy, policy_path), False
@@ -64,7 +64,7 @@ def open_or_create(policy: Policy, policy_path: Path) -> tuple[Ledger, bool]:
 
 
 def grant_of(budget: BudgetPolicy) -> Grant:
-    """A default as the ledger takes it."""
+    """A default budget as the ledger's grant."""
     window_s = None if budget.window_days is None else round(budget.window_days * 86_400)
     return Grant(
         budget.epsilon,

@@ -1,8 +1,8 @@
-"""Secrets are named in the policy and live elsewhere; the key of closed rows' digests is a file beside it.
+"""Secrets that the policy names, and the key for digests of closed rows, a file beside the policy.
 
-A name is `env:NAME` or `file:PATH`. The key is seen by no ledger and no client: whoever reads the ledger could
-otherwise guess a period's rows and see by the digest that the guess is right. A key that is lost costs budget alone:
-closed periods cannot be compared any more, and count as new.
+A name is `env:NAME` or `file:PATH`. Neither the ledger nor a client sees the key: with it, a reader of the ledger
+could guess a period's rows and check the guess by its digest. Losing the key costs budget alone: closed periods can
+no longer be compared, and count as new.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ def resolve(reference: str, base: Path = Path()) -> str:
     """The secret that a reference names.
 
     Args:
-      reference: `env:NAME` or `file:PATH`; a relative path starts at `base`, also that of a URL of files. A
-        database URL stands for itself: the policy lets none through that holds a password.
-    Raises: ConfigurationInvalid when it is absent or empty; the message names the reference, never a value.
+      reference: `env:NAME` or `file:PATH`; relative paths start at `base`, also those in a URL of files. A database
+        URL stands for itself, since the policy accepts none with a password.
+    Raises: ConfigurationInvalid if it is absent or empty; the message names the reference, never a value.
     """
     if reference.startswith(_PLAIN):
         return reference
@@ -37,7 +37,7 @@ def resolve(reference: str, base: Path = Path()) -> str:
         path = base / name
         secret = path.read_text(encoding="utf-8").strip() if path.is_file() else ""
     else:
-        raise ConfigurationInvalid("a secret is named as env:NAME or file:PATH")
+        raise ConfigurationInvalid("a secret must be a reference: env:NAME or file:PATH")
     if not secret:
         raise ConfigurationInvalid(f"the secret {reference} is not set", hint="set it before starting the proxy")
     return secret
@@ -48,9 +48,9 @@ _SUFFIX = ".periods-key"
 
 
 def periods_key(policy_path: Path) -> bytes:
-    """The key beside a policy file; it is made where there is none, for its owner's eyes alone.
+    """The key beside a policy file; made if there is none, readable by its owner only.
 
-    Raises: ConfigurationInvalid for a file that is no key, or cannot be made.
+    Raises: ConfigurationInvalid for a file that is not a key, or cannot be made.
     """
     path = policy_path.with_name(policy_path.name + _SUFFIX)
     try:
@@ -68,7 +68,7 @@ def periods_key(policy_path: Path) -> bytes:
 
 
 def key_name(key: bytes) -> str:
-    """What the ledger calls a key by."""
+    """The name of a key in the ledger."""
     return hashlib.sha256(b"periods key " + key).hexdigest()[:16]
 
 
@@ -78,6 +78,6 @@ def _read(path: Path) -> bytes:
     except (OSError, ValueError):
         key = b""
     if len(key) != _BYTES:
-        hint = "restore it from a backup, or remove it: closed periods then count as new"
-        raise ConfigurationInvalid(f"{path.name} is no key", hint=hint)
+        hint = "restore it from a backup, or remove it, and closed periods count as new"
+        raise ConfigurationInvalid(f"{path.name} holds no key", hint=hint)
     return key

@@ -1,10 +1,10 @@
-"""What the custodian's check counts and finds, and the keys that no constraint enforces, counted over all rows.
+"""Findings of the administrator's check, and declared keys, counted over all rows.
 
-What the planner proves from a declared key (`planner.policy.declared`) holds for the rows that were counted.
-Three things keep it so: the count is recorded in the ledger with the version of the data and the structure of the
-database; no question over private tables is answered where the record is of another version or structure; and whoever
-changes the rows says so (`noisegate data bump`). The last is the custodian's word: a row that is added in between is
-noticed by the next check only. Where that is not good enough, let the database enforce the key.
+What the planner proves from a declared key (`planner.policy.declared`) holds for the counted rows. Three things keep
+it true. The ledger records the count with the data version and the structure of the database. No question over
+private tables is answered if the record is of another version or structure. And the administrator records every
+change of the rows (`noisegate data bump`). Only the next check notices an unrecorded change; let the database enforce
+the key if that is not enough.
 """
 
 from __future__ import annotations
@@ -27,15 +27,16 @@ Severity = Literal["error", "warning", "accepted"]
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that the custodian should know.
+    """One fact that the administrator should know.
 
     Attributes:
-      severity: `error`: what the policy declares is not so, and answers rest on it; `warning`: they are sound,
-        but less accurate; `accepted`: so many rows that the custodian has acknowledged.
-      subject: the table, and the column if it is about one.
-      message: what is so, and what follows from it.
-      rows: how many rows, exactly; a private number, so it is in no repr. None for a matter of structure.
-      next_step: what the custodian does about it, to the letter; it may hold the number. None: nothing in general.
+      severity: `error`: a declaration is false, and answers rest on it; `warning`: answers are sound, but less
+        accurate;
+        `accepted`: the administrator has accepted this number of rows.
+      subject: the table, with the column if it is about one.
+      message: the fact and its effect.
+      rows: the exact number of rows, which is private and in no repr; None for a fact of structure.
+      next_step: what the administrator does about it, literally; it may hold the number. None: nothing in general.
     """
 
     severity: Severity
@@ -47,10 +48,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class Probe:
-    """A statement that counts the rows of one finding; zero rows are no finding.
+    """A statement that counts the rows of one finding; no rows, no finding.
 
     Attributes:
-      accepted: up to how many the custodian has acknowledged; None: nothing was said.
+      accepted: the number of rows that the administrator accepts; None: none declared.
       next_step: what to do about them; `{rows}` stands for their number.
     """
 
@@ -62,48 +63,45 @@ class Probe:
     next_step: str | None = None
 
     def finding(self, rows: int) -> Finding:
-        """What so many rows mean; `rows` is above 0."""
+        """The finding of this many rows; `rows` is above 0."""
         step = None if self.next_step is None else self.next_step.replace("{rows}", str(rows))
         if self.accepted is None:
             return Finding(self.severity, self.subject, self.message, rows, step)
         if rows <= self.accepted:
-            return Finding("accepted", self.subject, f"{self.message}; up to {self.accepted} are acknowledged", rows)
-        return Finding(
-            self.severity, self.subject, f"{self.message}; only {self.accepted} are acknowledged", rows, step
-        )
+            return Finding("accepted", self.subject, f"{self.message}; up to {self.accepted} are accepted", rows)
+        return Finding(self.severity, self.subject, f"{self.message}; only {self.accepted} are accepted", rows, step)
 
 
-_OF_TABLES = "The custodian runs `noisegate policy check`; then ask again."
+_OF_TABLES = "Ask again once the administrator has run `noisegate policy check`."
 _OF_FILES = (
-    "The custodian sends the proxy SIGHUP (kill -HUP), which reads the files that are there now and counts their "
-    "keys; then ask again."
+    "Ask again once the administrator has sent the proxy SIGHUP (kill -HUP), which counts the keys of the current "
+    "files."
 )
-"""`policy check` counts the files that are there now; until it is told the proxy goes on with the state it knows."""
+"""`policy check` counts the current files; the proxy keeps the state it knows until it is told."""
 
 
 def refuse_unchecked(schema: Schema, ledger: Ledger) -> None:
-    """Let nothing rest on a key that has not been counted in this version of the data; one read where there is
-    one.
+    """Refuse questions while a declared key has not been counted in this data version.
 
     Raises: DataUnchecked.
     """
     believed = believed_keys(schema)
     if believed and not ledger.checked_keys(schema.fingerprint).issuperset(believed):
         raise DataUnchecked(
-            "The rows have not been checked since the data changed, so nothing is answered; nothing was charged.",
+            "The keys have not been checked since the data changed, so no question is answered. Nothing was charged.",
             hint=_OF_FILES if schema.version else _OF_TABLES,
         )
 
 
 def verify_keys(custody: Custody, schema: Schema, ledger: Ledger, act: Act) -> tuple[str, ...]:
-    """Count every declared key that is not known to be held once, and record those that are.
+    """Count every declared key without a record, and record those that hold.
 
     Args:
       custody: in one snapshot that is younger than this call's first read of the ledger.
       schema: with the keys that the policy declares.
-    Returns: the keys that several rows share; the record says nothing of them, so nothing is answered.
-    Raises: BackendFailed when the database refuses to count; ConfigurationInvalid for values that cannot be read.
-    Cost: one sort of the table per key; none where the ledger has the record.
+    Returns: the keys that several rows share; they get no record, so no question is answered.
+    Raises: BackendFailed if the database refuses to count; ConfigurationInvalid for values that cannot be read.
+    Cost: one sort of the table per key; none if the ledger has the record.
     """
     believed, version = believed_keys(schema), ledger.data_version()
     if not believed or ledger.checked_keys(schema.fingerprint).issuperset(believed):
@@ -119,17 +117,17 @@ def key_probes(schema: Schema) -> Iterator[Probe]:
     """One probe per declared key."""
     for table, key in declared_keys(schema):
         if all(map(table.column, key)):
-            message = "share a key that the policy declares: nothing is answered until they do not"
+            message = "share a key that the policy declares: no question is answered until they differ"
             yield shared_key(table, key, message)
             if without_null(schema):
                 yield _null_key(table, key)
 
 
 def _null_key(table: Table, key: tuple[str, ...]) -> Probe:
-    """Rows whose key is NULL, in whole or in part."""
+    """Rows with a NULL in their key."""
     missing = sql.SQL(" OR ").join(sql.SQL("{} IS NULL").format(sql.Identifier(name)) for name in key)
     count = sql.SQL("SELECT count(*) FROM {} WHERE {}").format(table_name(table), missing)
-    message = "NULL in a key that the policy declares: nothing is answered until each row has one"
+    message = "have a NULL in a key that the policy declares: no question is answered until each row has one"
     return Probe("error", f"{table.name}.{', '.join(key)}", message, count)
 
 
@@ -139,7 +137,7 @@ def shared_key(table: Table, key: tuple[str, ...], message: str) -> Probe:
 
 
 def beyond(table: Table, key: tuple[str, ...], counted: sql.Composable, most: int) -> sql.Composed:
-    """What is counted of the keys that more than so many rows share; NULL in a key shares nothing."""
+    """What is counted of the keys that more than `most` rows share; NULL shares nothing."""
     return sql.SQL(
         "SELECT coalesce(sum({counted}), 0)::bigint FROM "
         "(SELECT count(*) AS n FROM {table} WHERE {present} GROUP BY {names} HAVING count(*) > {most}) d"

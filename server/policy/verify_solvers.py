@@ -1,6 +1,6 @@
-"""A question's truncated values by both solvers, for the custodian: exact, from the database itself.
+"""A question's truncated values by both solvers, for the administrator: exact, from the database itself.
 
-Nothing here is differentially private and nothing is charged. It runs from the command line of whoever holds the
+Nothing here is differentially private and nothing is charged. It runs from the command line of someone with the
 policy and the database's password; no client can reach it.
 """
 

@@ -1,10 +1,10 @@
-"""The mirror of a policy: opened, copied anew with the version of the data, and again when it is too old.
+"""Open the mirror of a policy, copy it with a new data version, and copy it again when it is too old.
 
-A copy that is too old is made anew in a process of its own, which no question waits for. A copy is current where the
-ledger's newest load names it. So the order is: count the declared keys and copy, in one snapshot; have the whole file
-on the disk; write the load into the ledger; put the file in the old one's place. What ends before the load is written
-has changed nothing; what ends after it leaves an old copy that is not current, and questions go to the database.
-Where somebody else writes a load in between, the copy may lack it, and is dropped.
+A process of its own makes a new copy, and no question waits for it. A copy is current if the ledger's newest data
+version names it. So the order is: count the declared keys and copy, in one snapshot; have the whole file on the disk;
+record the data version in the ledger; replace the old file. A failure before the record changes nothing. A failure
+after it leaves an old copy that is not current, and questions go to the database. If somebody else records a data
+version in between, the copy may lack it, and is dropped.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ def refreshing(policy_path: Path) -> list[str]:
 
 
 class MirrorSchedule:
-    """One thread that looks every half minute whether the mirror is due.
+    """A thread that checks every half minute whether the mirror is due.
 
-    It is due when it is as old as the policy lets it become, and at the start also when it is not current. After a
-    failure five minutes pass.
+    It is due at the age that the policy sets, and at the start also if it is not current. After a failure it waits
+    five minutes.
 
     Args:
-      mirror: the one that was there at the start.
-      command: what copies it.
+      mirror: the one at the start.
+      command: copies it.
     """
 
     def __init__(self, policy: Callable[[], Policy], mirror: CurrentMirror, command: list[str]) -> None:
@@ -71,11 +71,11 @@ class MirrorSchedule:
         self._copying: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """The thread begins; the first copy, if one is due, does not wait half a minute."""
+        """Start the thread; a first copy that is due does not wait half a minute."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End, with a copying that is under way; the copy before stays."""
+        """Stop the thread and a running copy; the old copy stays."""
         self._stopped.set()
         if self._copying is not None:
             self._copying.terminate()
@@ -83,7 +83,7 @@ class MirrorSchedule:
             self._thread.join()
 
     def due(self, now: float) -> bool:
-        """Is the copy too old? Never where the policy says `manual`."""
+        """Is the copy too old? Never if the policy says `manual`."""
         settings = self._policy().mirror
         if settings is None or settings.refresh_s is None:
             return False
@@ -118,13 +118,13 @@ _MEMORY_MB = 1_024
 _EXTRA = "install noisegate[duckdb]"
 
 Report = Callable[[str, int], None]
-"""Is told of each batch: the table, and how many of its rows are copied; may raise to end the copying."""
+"""Is called for each batch with the table and the number of its copied rows; may raise to stop."""
 
 
 def open_mirror(policy: Policy, schema: Schema, url: str, folder: Path, ledger: Ledger) -> CurrentMirror | None:
-    """The mirror that a policy names; None where it names none. Opens no file.
+    """The mirror that a policy names; None without one. Opens no file.
 
-    Raises: ConfigurationInvalid for a database that is files, a key that is not set, and without DuckDB.
+    Raises: ConfigurationInvalid if the database is files, a key is not set, or DuckDB is missing.
     """
     if policy.mirror is None:
         return None
@@ -134,7 +134,7 @@ def open_mirror(policy: Policy, schema: Schema, url: str, folder: Path, ledger: 
         from server.backends.duckdb import DuckdbLimits
         from server.backends.mirror import CurrentMirror, copied_tables
     except ModuleNotFoundError:
-        raise ConfigurationInvalid("a mirror is a file of DuckDB, which is not installed", hint=_EXTRA) from None
+        raise ConfigurationInvalid("a mirror needs DuckDB, which is not installed", hint=_EXTRA) from None
     limits = DuckdbLimits.of_policy(policy.database_limits)
     return CurrentMirror(
         _file(policy.mirror, folder), schema, copied_tables(schema, policy), ledger.mirrored_load, limits
@@ -144,11 +144,10 @@ def open_mirror(policy: Policy, schema: Schema, url: str, folder: Path, ledger: 
 def refresh_mirror(
     mirror: CurrentMirror, policy: Policy, url: str, ledger: Ledger, act: Act, report: Report = lambda _, __: None
 ) -> int:
-    """Copy the tables anew; the copy before answers until the new one is whole.
+    """Copy the tables again; the old copy answers until the new one is complete. Returns its data version.
 
-    Returns: the version of the data that the copy is of.
-    Raises: ConfigurationInvalid for a file that is larger than it may be, or is made by another process;
-      BackendFailed and BackendUnavailable; LedgerUnavailable. The copy before stays in each case.
+    Raises: ConfigurationInvalid for a file that is too large, or is being made by another process; BackendFailed and
+      BackendUnavailable; LedgerUnavailable. The old copy stays in each case.
     """
     assert policy.mirror is not None, "a mirror is one that the policy names"
     before = ledger.data_version()
@@ -158,8 +157,8 @@ def refresh_mirror(
         new.close_as_own()
         version = ledger.bump_data(act, stamp.id)
         if version != before + 1:
-            hint = "copy it again: what was loaded meanwhile may be missing"
-            raise BackendUnavailable("the data was loaded anew while it was copied", hint=hint)
+            hint = "copy it again: the new data may be missing"
+            raise BackendUnavailable("a new data version was recorded during the copy", hint=hint)
         believed = believed_keys(mirror.schema)
         if believed:
             ledger.note_checked(version, mirror.schema.fingerprint, believed, act)
@@ -168,7 +167,7 @@ def refresh_mirror(
 
 
 def _copied(mirror: CurrentMirror, policy: Policy, url: str, new: MirrorFile, report: Report) -> Stamp:
-    """Everything in one snapshot: the structure, the declared keys, the rows."""
+    """Copy the structure, the declared keys and the rows in one snapshot."""
     import duckdb
 
     from server.backends.mirror import Stamp, columns_of, write_stamp
@@ -185,7 +184,7 @@ def _copied(mirror: CurrentMirror, policy: Policy, url: str, new: MirrorFile, re
         postgres = _of_postgres(custody)
         found = postgres.schema(policy.namespaces).declaring(policy.tables)
         if found.fingerprint != mirror.schema.fingerprint:
-            hint = "reload the policy, or restart; then copy again"
+            hint = "reload the policy or restart, then copy again"
             raise BackendUnavailable("the tables of the database have changed", hint=hint)
         shared = [probe.subject for probe in key_probes(mirror.schema) if postgres.count(probe.count)]
         if shared:
@@ -207,7 +206,7 @@ def _copied(mirror: CurrentMirror, policy: Policy, url: str, new: MirrorFile, re
 def _check_size(new: MirrorFile, settings: MirrorPolicy) -> None:
     used = sum(file.stat().st_size for file in new.path.parent.iterdir())
     if used > settings.max_mb << 20:
-        hint = "raise mirror.max_mb, or take tables out of the policy"
+        hint = "raise mirror.max_mb, or remove tables from the policy"
         raise ConfigurationInvalid(f"the mirror would be larger than {settings.max_mb} MB", hint=hint)
 
 
@@ -220,5 +219,5 @@ def _file(settings: MirrorPolicy, folder: Path) -> MirrorFile:
 
 def _of_postgres(custody: Custody) -> PostgresCustody:
     if not isinstance(custody, PostgresCustody):
-        raise ConfigurationInvalid("a mirror is a copy of a PostgreSQL: a database of files needs none")
+        raise ConfigurationInvalid("only a PostgreSQL database can have a mirror")
     return custody

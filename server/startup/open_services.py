@@ -27,8 +27,8 @@ from server.ledger.ledger import Ledger
 from server.ledger.question_texts import QuestionKeys
 from server.pipeline import Pipeline
 from server.policy.accepted_policy import Change, PolicyFile, accept, policy_changes
+from server.policy.data_versions import note_first
 from server.policy.dataset_budget import dataset_budget
-from server.policy.loads import note_first
 from server.policy.open_ledger_of_policy import open_policy_ledger
 from server.policy.secrets import resolve
 from server.policy.verified_keys import verify_keys
@@ -94,7 +94,7 @@ def open_services(
         public_workers.warm()
         crashed = ledger.recover()
         if crashed:
-            announce(f"{len(crashed)} queries were cut off by a crash; their charges stand")
+            announce(f"a crash interrupted {len(crashed)} queries; their charges stand")
         file = prepared.file
         other_budget = dataset_budget(file.policy, ledger.accounts())
         if other_budget is not None:
@@ -117,7 +117,7 @@ def open_services(
 
 
 def prepare(policy_path: Path) -> Prepared:
-    """Read a policy and compare it with the catalog and the role that it names.
+    """Read a policy and compare it with its catalog and role.
 
     Raises: ConfigurationInvalid, PolicyInvalid, BackendUnavailable, UnsafeRole.
     """
@@ -134,21 +134,21 @@ def prepare(policy_path: Path) -> Prepared:
 
 
 def question_keys(policy: Policy, folder: Path) -> QuestionKeys | None:
-    """The keys that the words of questions are sealed with, if the policy names any. Raises: ConfigurationInvalid."""
+    """The keys that encrypt question texts, if the policy names any. Raises: ConfigurationInvalid."""
     named = policy.question_key_file
     return None if named is None else QuestionKeys.read(folder / named)
 
 
 def check_keys(prepared: Prepared, ledger: Ledger, act: Act) -> None:
-    """Count the keys that the policy declares, unless the ledger says that this version of the data was counted.
+    """Count the declared keys, unless the ledger has a record for this data version.
 
-    Raises: PolicyInvalid where several rows share one; BackendUnavailable, BackendFailed.
+    Raises: PolicyInvalid if several rows share a key; BackendUnavailable, BackendFailed.
     Cost: one sort of the table per key.
     """
     policy = prepared.file.policy
     with open_policy_custody(policy, prepared.url, _NO_TIMEOUT_MS) as custody:
         if custody.schema(policy.namespaces).version != prepared.schema.version:
-            raise BackendUnavailable("the files of the database change while they are checked", hint="try again")
+            raise BackendUnavailable("the database's files changed during the check", hint="try again")
         shared = verify_keys(custody, prepared.schema, ledger, act)
     if shared:
         what = "several rows share" if not prepared.schema.version else "several rows share, or have no"
@@ -156,14 +156,16 @@ def check_keys(prepared: Prepared, ledger: Ledger, act: Act) -> None:
 
 
 def _renew(policy_path: Path, before: Pipeline, act: Act, confirmed: str | None) -> tuple[Pipeline, tuple[str, ...]]:
-    """The pipeline under the policy as it is now, once everything is checked that is checked at the start."""
+    """The pipeline under the current policy, after the same checks as at the start."""
     prepared = prepare(policy_path)
     policy, schema = prepared.file.policy, prepared.schema
     if policy.ledger_path != before.policy.ledger_path:
-        raise ConfigurationInvalid("ledger.path changes with a restart only", hint="the policy before stays in force")
+        raise ConfigurationInvalid(
+            "ledger.path can only change with a restart", hint="restart the proxy; the old policy stays in force"
+        )
     if policy.database_limits.seconds > before.policy.database_limits.seconds:
-        hint = "workers are given as long when they start"
-        raise ConfigurationInvalid("database.seconds grows with a restart only", hint=hint)
+        hint = "restart the proxy; the old policy stays in force"
+        raise ConfigurationInvalid("database.seconds can only be raised with a restart", hint=hint)
     keys = question_keys(policy, policy_path.parent)  # refused before anything is accepted
     check_keys(prepared, before.ledger, act)
     note_first(policy, policy_path, before.ledger, act)

@@ -1,4 +1,4 @@
-"""HTTP and the wire protocol on one event loop, until a signal ends both; SIGHUP reads the policy anew."""
+"""HTTP and the wire protocol on one event loop until a signal ends both; SIGHUP reloads the policy."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from server.scheduling.thread_pool import ThreadPool
 from server.startup.open_services import Services
 
 GRACE_S = 30
-"""How long answers under way may still take after a request to stop."""
+"""How long running answers may still take after a request to stop, in seconds."""
 
 MOST_CONNECTIONS = 1_000
-"""Of one port at once; fewer where the system gives fewer descriptors."""
+"""The most connections of one port; fewer if the system allows fewer descriptors."""
 
 _WAITING_FOR_CATALOG = 64
 
@@ -42,7 +42,7 @@ _SECURE_S = 31_536_000  # a year, in which browsers ask this host by TLS only
 
 
 def event_loop() -> asyncio.AbstractEventLoop:
-    """A new event loop: uvloop's where it is installed, which serves kept answers faster; else Python's own."""
+    """A new event loop: uvloop's if it is installed, which serves cached answers faster; else Python's own."""
     try:
         import uvloop
     except ImportError:
@@ -52,10 +52,10 @@ def event_loop() -> asyncio.AbstractEventLoop:
 
 
 def allow_connections() -> int:
-    """Let this process have as many files and connections open as the system lets it have; often a soft limit is low.
+    """Raise this process's limit of open files and connections as far as the system allows.
 
-    Returns: how many connections each of the two ports may have at once, so that descriptors are left for the ledger,
-      the databases and the workers. Without any nothing could be accepted any more, nor the ledger opened.
+    Returns: the most connections of each of the two ports, so that descriptors are left for the ledger, the databases
+      and the workers.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
@@ -69,7 +69,7 @@ def allow_connections() -> int:
 def http_server(
     services: Services, certificate: tuple[Path, Path] | None, connections: int = MOST_CONNECTIONS
 ) -> HttpListener:
-    """The HTTP server; `certificate` has the PEM files of the certificate and of its key, None: plain text."""
+    """The HTTP server; `certificate` has the PEM files of the certificate and its key, None: plain text."""
     files = {} if certificate is None else {"ssl_certfile": certificate[0], "ssl_keyfile": certificate[1]}
     secure = [] if certificate is None else [("Strict-Transport-Security", f"max-age={_SECURE_S}")]
     config = uvicorn.Config(
@@ -96,7 +96,7 @@ def wire_listener(
 ) -> Listener:
     """The wire protocol's listener, over the same pipeline and the same threads as HTTP.
 
-    `plain_text`: may other machines' clients come without TLS?
+    `plain_text`: may clients on other machines connect without TLS?
     """
     http = services.app.state.services
     catalogs = ThreadPool(running=CONNECTIONS, waiting=_WAITING_FOR_CATALOG)
@@ -119,12 +119,12 @@ def wire_listener(
 
 @contextmanager
 def short_pauses() -> Iterator[None]:
-    """Let no pause of Python's own hold up every client at once, once all is imported and started.
+    """Keep Python's own pauses short, once all is imported and started.
 
-    A collection of cyclic garbage walks over all that is there: 200,000 objects, a tenth of a second. What is there
-    now stays until the end, so it is walked over no more. And a thread that plans a question gives way to the event
-    loop within a millisecond, not five. Afterwards all is collected as ever: what stayed frozen would outlive the
-    interpreter, and modules in C++ count their objects as it ends, and print those that are left (nanobind's, of
+    A collection of cyclic garbage walks over all 200,000 objects, which takes a tenth of a second and holds up every
+    client. What exists now stays until the end, so it is not walked over again. A thread that plans a question yields
+    to the event loop within a millisecond instead of five. Afterwards everything is collected as usual. Frozen
+    objects would outlive the interpreter, and C++ modules print the objects that are left at its end (nanobind's, of
     DuckDB).
     """
     gc.collect()
@@ -156,7 +156,7 @@ _log = structlog.get_logger("noisegate.policy")
 
 
 def reload_policy(pipeline: ReloadablePipeline) -> None:
-    """Reload; nothing that fails here stops the proxy, which goes on under the policy before."""
+    """Reload the policy; a failure does not stop the proxy, which goes on under the old policy."""
     try:
         now = pipeline.reload(Act("signal", "SIGHUP"))
     except ServerError as error:

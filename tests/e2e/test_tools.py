@@ -338,7 +338,7 @@ def test_the_data_sets_own_name_stands_before_a_schema(session: Session) -> None
     assert session.ask("SELECT count(*) FROM people") == named
     assert session.left() == BUDGET - 1
     assert session.ask('SELECT max("shop"."public"."products"."id") FROM "shop"."public"."products"') == [(60,)]
-    with pytest.raises(psycopg.Error, match="no database"):
+    with pytest.raises(psycopg.Error, match="does not exist"):
         session.ask("SELECT count(*) FROM other.public.people")
 
 

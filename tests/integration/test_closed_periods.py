@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from server.backends.open_custody import open_policy_custody
-from server.policy.loads import compare_load
+from server.policy.data_versions import compare_version
 from server.query import CachedPeriods, QueryRequest, QueryResponse
 from server.workers.pool import WorkerPool
 from tests.support.asking import ask
@@ -297,7 +297,7 @@ def test_the_ledger_is_proved_and_the_check_tells_its_custodian(clinic: GrowingC
     clinic.run("DELETE FROM visit WHERE id = (SELECT min(id) FROM visit)")
     url = clinic.url or f"duckdb:///{clinic.folder}/clinic.duckdb"
     with open_policy_custody(clinic.policy, url, 0) as custody:
-        found = compare_load(clinic.policy, clinic.policy_path, custody, clinic.ledger)
+        found = compare_version(clinic.policy, clinic.policy_path, custody, clinic.ledger)
     assert found is not None and found.subjects == ("visit, 2026-01",)
     entry = clinic.ledger.noted_periods()
     assert entry is not None

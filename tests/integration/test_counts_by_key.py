@@ -79,14 +79,14 @@ def test_each_is_served_by_name_and_its_intervals_hold(backend: DuckdbBackend, n
 @pytest.mark.slow
 def test_what_is_no_count_of_people_by_key_is_refused(backend: DuckdbBackend, subtests: pytest.Subtests) -> None:
     refusals: list[tuple[str, dict[str, float], str, str]] = [
-        ("SELECT place, count(*) FROM visit GROUP BY place", {}, "once in a group", "COUNT(DISTINCT"),
-        ("SELECT place, count(DISTINCT reason) FROM visit GROUP BY place", {}, "once in a group", "group_lp"),
-        ("SELECT place, count(DISTINCT id) FROM visit GROUP BY place", {}, "once in a group", "group_lp"),
+        ("SELECT place, count(*) FROM visit GROUP BY place", {}, "once per group", "COUNT(DISTINCT"),
+        ("SELECT place, count(DISTINCT reason) FROM visit GROUP BY place", {}, "once per group", "group_lp"),
+        ("SELECT place, count(DISTINCT id) FROM visit GROUP BY place", {}, "once per group", "group_lp"),
         ("SELECT place, count(DISTINCT person), sum(minutes) FROM visit GROUP BY place", {}, "once", "alone"),
         ("SELECT place, count(DISTINCT host) FROM meeting GROUP BY place", {}, "one owner", "group_lp"),
-        ("SELECT count(DISTINCT person) FROM visit", {}, "no GROUP BY", "leave the mechanism out"),
+        ("SELECT count(DISTINCT person) FROM visit", {}, "no GROUP BY", "leave out the mechanism"),
         (PER_TOWN, {"sampling_rate": 0.5}, "sample of rows", "without sampling"),
-        (PER_TOWN, {"at_most": 1.0}, "chooses for itself", "leave at_most out"),
+        (PER_TOWN, {"at_most": 1.0}, "chooses its clipping threshold itself", "leave out at_most"),
     ]
     for name, (sql, settings, message, hint) in product(("lpa", "gs"), refusals):
         with subtests.test(name=name, sql=sql):

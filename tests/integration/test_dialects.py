@@ -96,7 +96,7 @@ def _parsed(text: str) -> exp.Expr:
 
 
 def _fetched(form: exp.Expr, kind: SqlType | None) -> exp.Expr:
-    """Moments as text, since drivers cannot hold every one of them; reals as doubles."""
+    """Moments as text, since drivers cannot hold list the values in WHERE; reals as doubles."""
     if kind is None or not (kind.is_moment or kind.family is Family.FLOAT):
         return form
     if kind.family is Family.TIMESTAMPTZ:

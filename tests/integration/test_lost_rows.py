@@ -13,7 +13,7 @@ from planner.policy.declared import with_declared_keys
 from planner.policy.policy import parse_policy
 from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema
-from planner.sensitivity.own_rows import rows_of_nobody
+from planner.sensitivity.own_rows import rows_without_owner
 from planner.sensitivity.provenance import provenance
 from privacy.join_tuples import JoinTuples
 from privacy.units import ONE
@@ -109,10 +109,10 @@ def test_the_lines_that_the_check_names_are_what_makes_it_pass(clinic: Clinic) -
         "ward_load": "warning",
     }
     assert parse_policy(policy).acknowledged == (
-        f"diagnosis: {steps['diagnosis'].rows} rows that belong to nobody",
+        f"diagnosis: {steps['diagnosis'].rows} rows without an owner",
         f"lab_result (patient_id): {steps['lab_result.patient_id'].rows} rows without their patient",
-        f"lab_result: {steps['lab_result'].rows} rows that belong to nobody",
-        f"visit: {steps['visit'].rows} rows that belong to nobody",
+        f"lab_result: {steps['lab_result'].rows} rows without an owner",
+        f"visit: {steps['visit'].rows} rows without an owner",
     )
     clinic.connection.execute("UPDATE visit SET patient_id = NULL WHERE id < 9")
     clinic.connection.execute("UPDATE lab_result SET patient_id = gen_random_uuid() WHERE id < 9")
@@ -135,7 +135,7 @@ def test_answers_count_what_the_check_says(clinic: Clinic) -> None:
     assert below is not None
     assert clinic.counted("SELECT count(*) FROM diagnosis", policy) == written.rows["diagnosis"] - below
     assert (
-        "as people of their own, only where patient is not joined"
+        "as separate people, and only without patient in the join"
         in clinic.findings(policy)["lab_result.patient_id"].message
     )
 
@@ -163,9 +163,9 @@ def test_an_answer_says_which_rows_belong_to_nobody(clinic: Clinic) -> None:
 
     def said(sql: str) -> tuple[str, ...]:
         query = bound(sql, schema, policy)
-        return rows_of_nobody(query, provenance(query, schema, policy))
+        return rows_without_owner(query, provenance(query, schema, policy))
 
-    of_visits = ("Rows whose visit.patient_id is NULL belong to nobody and are not counted.",)
+    of_visits = ("Rows whose visit.patient_id is NULL have no owner and are not counted.",)
     assert said("SELECT count(*) FROM visit") == said("SELECT count(*) FROM diagnosis") == of_visits
     assert said("SELECT count(*) FROM visit v JOIN patient p ON p.id = v.patient_id") == ()
     assert said("SELECT count(*) FROM prescription") == ()

@@ -265,7 +265,7 @@ def test_a_load_in_between_drops_the_copy(mirror: CurrentMirror, url: str, ledge
         if next(loads, None):
             ledger.bump_data(ACT)
 
-    with pytest.raises(BackendUnavailable, match="loaded anew"):
+    with pytest.raises(BackendUnavailable, match="a new data version was recorded"):
         refresh_mirror(mirror, parse_policy(POLICY), url, ledger, ACT, load)
     assert not mirror.file.path.exists() and ledger.mirrored_load()[0] == 3
 
@@ -378,7 +378,7 @@ def test_settings_are_read_and_change_no_hash() -> None:
 @pytest.mark.slow
 def test_files_need_no_mirror(tmp_path: Path, ledger: Ledger) -> None:
     duckdb.connect(tmp_path / "shop.duckdb").close()
-    with pytest.raises(ConfigurationInvalid, match="copy of a PostgreSQL"):
+    with pytest.raises(ConfigurationInvalid, match="only a PostgreSQL database"):
         open_mirror(parse_policy(POLICY), Schema({}), f"duckdb:///{tmp_path}/shop.duckdb", tmp_path, ledger)
 
 

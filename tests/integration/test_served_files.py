@@ -135,7 +135,7 @@ def test_workers_are_given_time_when_they_start(folder: Path) -> None:
     before = policy.read_text()
     with open_services(policy, WorkerLimits(workers=1, public_workers=1)) as services:
         policy.write_text(before.replace("[database]", "[database]\nseconds = 61"))
-        with pytest.raises(PolicyRejected, match="grows with a restart only"):
+        with pytest.raises(PolicyRejected, match="can only be raised with a restart"):
             services.pipeline.reload(act, None)
         policy.write_text(before.replace("[database]", "[database]\nseconds = 5\nmemory_mb = 512"))
         services.pipeline.reload(act, None)

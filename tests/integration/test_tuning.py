@@ -230,14 +230,14 @@ def test_of_rows_that_are_people_of_their_own_nobody_has_nothing(tmp_path: Path,
     of_two = POLICY.replace(
         "[tables.visit.columns]", "[tables.visit]\n    rows_are_units = true\n    [tables.visit.columns]"
     )
-    with pytest.raises(UnsupportedSQL, match=r"several people \(patient and visit\)"):
+    with pytest.raises(UnsupportedSQL, match=r"several owners \(patient and visit\)"):
         on_duckdb(tmp_path / "two.duckdb", of_two).chosen("visit")
 
 
 REFUSED = [
-    ("care", None, "belongs to several people (nurse and patient)"),
+    ("care", None, "have several owners (nurse and patient)"),
     ("ward", None, "ward is public"),
-    ("patient", None, "a row of patient is a person"),
+    ("patient", None, "each row of patient is one person"),
     ("visits", None, "no table visits"),
     ("visit", "costs", "no column costs"),
     ("visit", "days", "no declared range"),

@@ -16,7 +16,7 @@ from planner.policy.policy import parse_policy
 from server.backends.open_custody import open_custody
 from server.ledger.analyst import Act
 from server.policy.calendar import days_of
-from server.policy.loads import LoadPrints, compared, noted_load, read_prints
+from server.policy.data_versions import VersionPrints, compared, noted_version, read_prints
 from tests.support.growing_clinic import POLICY, TABLES
 from tests.support.seeds import examples
 
@@ -40,7 +40,7 @@ rows = st.lists(
 )
 
 
-def prints(visits: list[Row], at: datetime) -> LoadPrints:
+def prints(visits: list[Row], at: datetime) -> VersionPrints:
     """Of a clinic with these visits."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "clinic.duckdb"
@@ -57,7 +57,7 @@ def prints(visits: list[Row], at: datetime) -> LoadPrints:
 def changed(before: list[Row], after: list[Row]) -> set[str]:
     """The periods that have changed, as the comparison says."""
     first = prints(before, FIRST)
-    entry = noted_load(first, None, compared(first, None, KEY), 1, KEY, None, ACT)
+    entry = noted_version(first, None, compared(first, None, KEY), 1, KEY, None, ACT)
     found = compared(prints(after, SECOND), entry, KEY)
     assert not found.incomparable
     return {period for table, way, period in found.changed if (table, way) == ("visit", "")}

@@ -55,7 +55,7 @@ def values_at(
     bound = bind(parse(sql), schema, policy)
     asked = None if any(aggregate.function != "distinct" for aggregate in bound.aggregates) else "gem"
     plan = make_plan(bound, schema, policy, epsilon=1.0, delta=None, mechanism=asked)
-    assert "no unit leaves it" in plan.reason
+    assert "no unit's key leaves it" in plan.reason
     domain, found = backend.read(rewrite(plan, dialect="duckdb", schema=schema, contributions=contributions))
     threshold_sets = [plan.thresholds(release) for release in plan.releases if release.is_sum]
     if plan.selection is not None:
@@ -105,7 +105,7 @@ def test_values_that_people_may_share_are_read_person_by_person(tmp_path: Path) 
     schema = backend.schema()
     for sql in SHARED:
         plan = make_plan(bind(parse(sql), schema, policy), schema, policy, epsilon=1.0, delta=None, mechanism=None)
-        assert not any(map(plan.counts_contributions_of, plan.releases)) and "no unit leaves it" not in plan.reason, (
-            sql
-        )
+        assert (
+            not any(map(plan.counts_contributions_of, plan.releases)) and "no unit's key leaves it" not in plan.reason
+        ), sql
         assert rewrite(plan, dialect="duckdb", schema=schema).distinct_contributions == (), sql

@@ -20,7 +20,7 @@ from server.ledger.analyst import Act
 from server.ledger.ledger import Ledger
 from server.ledger.sqlite import create_ledger
 from server.pipeline import Pipeline
-from server.policy.loads import Bumped, Reopen, bump_load, note_first
+from server.policy.data_versions import Bumped, Reopen, bump_version, note_first
 from server.policy.verified_keys import verify_keys
 from server.query import QueryRequest, QueryResponse
 from server.workers.pool import WorkerPool
@@ -160,7 +160,7 @@ class GrowingClinic:
 
     def bump(self, at: str, reopen: Reopen | None = None) -> Bumped:
         """As `noisegate data bump` on a day."""
-        return bump_load(self.policy, self.policy_path, self.ledger, ACT, reopen, _day(at))
+        return bump_version(self.policy, self.policy_path, self.ledger, ACT, reopen, _day(at))
 
     def left(self, analyst: str = "ada") -> float:
         """What the analyst has left."""

@@ -62,10 +62,10 @@ def bump(
     Exit codes: 0 written, 1 closed rows have changed, and nothing is written, 2 not written for another reason.
     """
     from server.policy.accepted_policy import read_policy
-    from server.policy.loads import bump_load
+    from server.policy.data_versions import bump_version
 
     with opened(policy) as ledger:
-        done = bump_load(read_policy(policy), policy, ledger, act(reason), reopen)
+        done = bump_version(read_policy(policy), policy, ledger, act(reason), reopen)
         tuned = [one.version for one in ledger.tunings() if one.state == "committed"]
     found = done.found
     if found is not None:

@@ -223,10 +223,10 @@ def _record_keys(findings: Sequence[Finding], schema: Schema, ledger: Ledger, ve
 
 def _periods(contract: Policy, path: Path, custody: Custody, ledger: Ledger) -> list[Finding]:
     """Closed rows that have changed since the last load; where nothing was noted of it, that is done now."""
-    from server.policy.loads import compare_load, note_first
+    from server.policy.data_versions import compare_version, note_first
     from server.policy.verified_keys import Finding
 
-    found = compare_load(contract, path, custody, ledger)
+    found = compare_version(contract, path, custody, ledger)
     if note_first(contract, path, ledger, act("policy check")):
         tell("Noted in the ledger which periods are closed: answers to them count from this version of the data on.")
     message = "rows of a closed period have changed since the load that was noted last; the next one asks about it"

@@ -22,7 +22,7 @@ from server.ledger.analyst import Act, key_hash, new_key
 from server.ledger.ledger import Ledger
 from server.ledger.sqlite import create_ledger
 from server.pipeline import Pipeline
-from server.policy.loads import bump_load, note_first
+from server.policy.data_versions import bump_version, note_first
 from server.query import QueryRequest, QueryResponse
 from server.workers.pool import WorkerPool
 from tests.benchmarks.budget.dashboards import Asked, Dashboard, asked
@@ -214,7 +214,7 @@ class _Growing:
             note_first(policy, path, ledger, Act("benchmark"), _evening(day))
         else:
             self.data.append(self.file, day)
-            bumped = bump_load(policy, path, ledger, Act("benchmark", "the next day"), at=_evening(day))
+            bumped = bump_version(policy, path, ledger, Act("benchmark", "the next day"), at=_evening(day))
             assert bumped.version == load + 1, "rows are only appended"
         return day
 

@@ -23,14 +23,14 @@ def test_a_budget_that_is_the_account_s_is_no_finding() -> None:
 
 def test_a_budget_that_was_changed_later_is_told_with_the_command_that_grants_it() -> None:
     assert said(BudgetPolicy(50.0, 1e-5), Grant(20.0, renew="month", most_in_total=100.0)) == (
-        "the account stands at epsilon 20, per month, at most 100 in total; [budgets.dataset] says epsilon 50, delta "
-        "1e-05, which counts only when a ledger is made",
+        "the account has epsilon 20, per month, at most 100 in total; [budgets.dataset] has epsilon 50, delta "
+        "1e-05, which applies only to a new ledger",
         "noisegate admin grant dataset --epsilon 50 --delta 1e-05 --renew never",
     )
     renewed = BudgetPolicy(5.0, renew="week", most_in_total=float("inf"), per_query_epsilon=1.0)
     assert said(renewed, Grant(5.0)) == (
-        "the account stands at epsilon 5; [budgets.dataset] says epsilon 5, per week, at most unlimited in total, at "
-        "most 1 a question, which counts only when a ledger is made",
+        "the account has epsilon 5; [budgets.dataset] has epsilon 5, per week, at most unlimited in total, at "
+        "most 1 a question, which applies only to a new ledger",
         "noisegate admin grant dataset --epsilon 5 --delta 0 --renew week --most-in-total unlimited"
         " --per-query-epsilon 1",
     )

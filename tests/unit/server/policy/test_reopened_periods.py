@@ -10,7 +10,7 @@ from planner.reuse.period_scope import OWN
 from server.backends.custody import Print, WayPrints
 from server.ledger.analyst import Act
 from server.ledger.entry import PeriodsNoted
-from server.policy.loads import LoadPrints, Reopen, TablePrints, compared, noted_load
+from server.policy.data_versions import Reopen, TablePrints, VersionPrints, compared, noted_version
 from server.policy.secrets import key_name
 
 KEY = b"k" * 32
@@ -18,18 +18,22 @@ BEFORE, FIRST = date(2026, 3, 10), date(2025, 11, 1)
 JANUARY = date(2026, 1, 15).toordinal()
 
 
-def prints(january_of_visits: int) -> LoadPrints:
+def prints(january_of_visits: int) -> VersionPrints:
     """Two append-only tables; of visits in January there are so many."""
 
     def table(january: int) -> TablePrints:
         days = {JANUARY: Print(january, (january, 7)), JANUARY + 30: Print(2, (5, 6))}
         return TablePrints(BEFORE, FIRST, {OWN: WayPrints("shape", days)})
 
-    return LoadPrints("f", {"visit": table(january_of_visits), "claim": table(3)}, {"ward": ("w", Print(1, (1, 1)))})
+    return VersionPrints(
+        "f", {"visit": table(january_of_visits), "claim": table(3)}, {"ward": ("w", Print(1, (1, 1)))}
+    )
 
 
-def noted(read: LoadPrints, before: PeriodsNoted | None, version: int, reopen: Reopen | None = None) -> PeriodsNoted:
-    return noted_load(read, before, compared(read, before, KEY), version, KEY, reopen, Act("grace", "a load"))
+def noted(
+    read: VersionPrints, before: PeriodsNoted | None, version: int, reopen: Reopen | None = None
+) -> PeriodsNoted:
+    return noted_version(read, before, compared(read, before, KEY), version, KEY, reopen, Act("grace", "a load"))
 
 
 def digests(one: PeriodsNoted) -> list[str]:

@@ -67,8 +67,8 @@ class Records(LedgerCase):
         ledger.accept_policy("two", [], [], ACT)
         assert (ledger.accepted_policy(), ledger.accepted_ownership()) == ("two", ())
         assert "acknowledged" not in ledger.entries(acts_only=True)[-1].content, "old entries hash as they did"
-        ledger.accept_policy("three", [], [], ACT, ["visit: 4 rows that belong to nobody"])
-        assert ledger.entries(acts_only=True)[-1].content["acknowledged"] == ["visit: 4 rows that belong to nobody"]
+        ledger.accept_policy("three", [], [], ACT, ["visit: 4 rows without an owner"])
+        assert ledger.entries(acts_only=True)[-1].content["acknowledged"] == ["visit: 4 rows without an owner"]
         assert ledger.verify().fault is None
 
     def test_checked_keys_are_those_of_this_version_and_this_structure(self, ledger: Ledger) -> None:

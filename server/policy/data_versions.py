@@ -1,20 +1,19 @@
-"""A new load of the data: its version, and which closed periods have the same fingerprints as before.
+"""A new data version, and which closed periods have the same fingerprints as before.
 
-What a policy promises of closed rows is not believed where an answer would rest on it: at a load the rows of every
-period that was closed before are fingerprinted again, with the rows that they lead to. Where nothing has changed,
-answers of earlier versions about the period are answers about the rows as they are. Where something has, the period
-is reopened: answers count from this version on.
+Cached answers do not rest on the policy's word about closed rows. For every new data version, the rows of all periods
+that were closed before are fingerprinted again, with the rows that they lead to. If nothing has changed, cached
+answers about a period stay valid. Otherwise the period is reopened: only answers of this version on count.
 
-That a period is reopened is public, since questions about it are charged anew. It may tell that somebody's old rows
-were added or removed. So no load reopens anything by itself: it is refused, its custodian is told which periods have
-changed, and says whether analysts may learn that (`changed`), or that all closed periods are reopened alike (`all`).
-Before that, nothing is written, and answers stay what they were: about the rows of the last load.
+Reopening is public, since questions about the period are charged again. It may show that somebody's old rows were
+added or removed. So no data version reopens anything by itself. It is refused, and the administrator is shown which
+periods changed. The administrator then decides whether analysts may learn that (`changed`), or reopens all closed
+periods alike (`all`). Until then nothing is written, and answers stay about the rows of the last version.
 
-A period that nothing was noted of, or with another key, other columns or another engine, counts from this version on:
-that hangs on no row.
+A period without a record, or with another key, other columns or another engine, counts from this version on. That
+depends on no row.
 
-Each load has a random nonce in its digests. Without it, equal digests in two entries of an exported ledger would say
-that a table's month is as it was, and different ones that it is not, whatever was reopened.
+Each data version has a random nonce in its digests. Without it, equal digests in two entries of an exported ledger
+would show that a month has not changed, and different ones that it has, whatever was reopened.
 """
 
 from __future__ import annotations
@@ -44,11 +43,11 @@ from server.policy.secrets import key_name, periods_key, resolve
 Reopen = Literal["changed", "all"]
 
 _Sign = Callable[[str, str, Print], str]
-"""The digest of what is called so, of its columns and its rows: `_digest` of one load."""
+"""A name, its columns and its rows to their digest, in one data version: `_digest`."""
 
-_LOADS = 366
+_VERSIONS = 366
 _REOPENED = 100
-"""How many versions, and reopened periods, are told of."""
+"""How many versions, and reopened periods, are reported."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ class TablePrints:
 
     Attributes:
       before: the first day that is not closed.
-      first: of its declared range of days.
+      first: the first day of its declared range.
       ways: by name, OWN among them.
     """
 
@@ -67,8 +66,8 @@ class TablePrints:
 
 
 @dataclass(frozen=True)
-class LoadPrints:
-    """What was read of one load.
+class VersionPrints:
+    """What was read of one data version.
 
     Attributes:
       fingerprint: of the database's structure, and of the state of files.
@@ -82,16 +81,16 @@ class LoadPrints:
 
 
 def promises(policy: Policy) -> bool:
-    """Does a policy call any table append-only?"""
+    """Does the policy declare any table append-only?"""
     return any(declared.append_only is not None for declared in policy.tables.values())
 
 
-def read_prints(custody: Custody, schema: Schema, policy: Policy, now: datetime) -> LoadPrints:
-    """Fingerprint the closed rows of every append-only table, what they lead to, and every public table.
+def read_prints(custody: Custody, schema: Schema, policy: Policy, now: datetime) -> VersionPrints:
+    """Fingerprint the closed rows of every append-only table, the rows that they lead to, and every public table.
 
     Args:
       custody, schema: of one snapshot; the schema has the keys that the policy declares.
-      now: when the load was there: before the snapshot, so that what is open then is not called closed.
+      now: when the data version was complete: before the snapshot, so that no open row counts as closed.
     Raises: BackendFailed.
     Cost: one scan per table, a join along each way; a hash per row for each.
     """
@@ -107,18 +106,18 @@ def read_prints(custody: Custody, schema: Schema, policy: Policy, now: datetime)
         tables[name] = TablePrints(before, None if dates is None else dates[0], read)
     public = [name for name, declared in policy.tables.items() if declared.public and name in schema.tables]
     whole = {name: whole_print(custody, schema.tables[name]) for name in public}
-    return LoadPrints(schema.fingerprint, tables, whole)
+    return VersionPrints(schema.fingerprint, tables, whole)
 
 
 @dataclass(frozen=True)
 class Compared:
-    """A load beside the one that was noted before.
+    """A data version beside the one recorded before.
 
     Attributes:
-      changed: table, way and period of what was closed then and is otherwise now; for the custodian alone until it is
-        called reopened.
+      changed: table, way and period of what was closed and has changed; for the administrator alone until it is
+        reopened.
       periods: how many periods were compared.
-      incomparable: was nothing compared: no load noted, or with another key?
+      incomparable: was nothing compared, without an earlier record or with another key?
     """
 
     changed: tuple[tuple[str, str, str], ...]
@@ -127,7 +126,7 @@ class Compared:
 
     @property
     def subjects(self) -> tuple[str, ...]:
-        """What has changed, a line each: `visit, 2025-03`; of rows that they lead to where these are the same."""
+        """What has changed, a line each: `visit, 2025-03`; also the rows that they lead to, if only these changed."""
         own = {(table, period) for table, way, period in self.changed if way == OWN}
         return tuple(
             f"{table}, {period}" + ("" if way == OWN else f": rows of {way.removeprefix('/')}")
@@ -136,10 +135,8 @@ class Compared:
         )
 
 
-def compared(prints: LoadPrints, noted: PeriodsNoted | None, key: bytes) -> Compared:
-    """Compare what is closed since an earlier load with what the ledger noted of it; `key` is that of the
-    digests.
-    """
+def compared(prints: VersionPrints, noted: PeriodsNoted | None, key: bytes) -> Compared:
+    """Compare the closed periods with the ledger's record of an earlier version; `key` is that of the digests."""
     if noted is None or noted.key != key_name(key):
         return Compared((), 0, incomparable=True)
     changed: list[tuple[str, str, str]] = []
@@ -155,15 +152,15 @@ def compared(prints: LoadPrints, noted: PeriodsNoted | None, key: bytes) -> Comp
 
 
 def _called(period: str, noted: PeriodsNoted, table: str) -> str:
-    """A period, or the month of a day whose month is closed: nothing finer is compared, told of or reopened."""
+    """A period, or the month of a day whose month is closed: nothing finer is compared, reported or reopened."""
     first, last = days_of(period)
     month = f"{first:%Y-%m}"
     over = first == last and days_of(month)[1] < date.fromisoformat(noted.tables[table]["before"])
     return month if over else period
 
 
-def noted_load(
-    prints: LoadPrints,
+def noted_version(
+    prints: VersionPrints,
     noted: PeriodsNoted | None,
     found: Compared,
     version: int,
@@ -171,15 +168,15 @@ def noted_load(
     reopen: Reopen | None,
     act: Act,
 ) -> PeriodsNoted:
-    """What the ledger is told of a load.
+    """The ledger's record of a data version.
 
     Args:
-      noted: what it has of the load before; None where that is not to be gone on from.
+      noted: its record of the version before; None if it is not to be continued.
       found: `compared` of both.
-      version: of the data, that of this load.
-      reopen: the custodian's word; needed where something has changed.
+      version: of the data.
+      reopen: the administrator's decision; needed if something has changed.
     """
-    assert not found.changed or reopen is not None, "what has changed is reopened on the custodian's word only"
+    assert not found.changed or reopen is not None, "only the administrator reopens changed periods"
     before = None if noted is None or found.incomparable else noted
     nonce = secrets.token_hex(16)
     sign = partial(_digest, key, nonce)
@@ -199,7 +196,7 @@ def noted_load(
         fingerprint=prints.fingerprint,
         key=key_name(key),
         nonce=nonce,
-        loads=[*([] if before is None else before.loads), [version, prints.fingerprint]][-_LOADS:],
+        loads=[*([] if before is None else before.loads), [version, prints.fingerprint]][-_VERSIONS:],
         tables=tables,
         whole={
             name: _noted_whole(name, shape, one, before, version, key, sign)
@@ -213,8 +210,10 @@ def noted_load(
     )
 
 
-def _comparable(prints: LoadPrints, noted: PeriodsNoted) -> Iterator[tuple[str, str, Mapping[str, Any], WayPrints]]:
-    """The ways of which both loads have read the same columns, with the periods that were closed and still are."""
+def _comparable(
+    prints: VersionPrints, noted: PeriodsNoted
+) -> Iterator[tuple[str, str, Mapping[str, Any], WayPrints]]:
+    """The ways with the same columns in both versions, with the periods that were closed and still are."""
     for table, read in prints.tables.items():
         for way, one in read.ways.items():
             told = noted.tables.get(table, {}).get("ways", {}).get(way)
@@ -226,11 +225,12 @@ def _comparable(prints: LoadPrints, noted: PeriodsNoted) -> Iterator[tuple[str, 
 
 
 def _held(
-    prints: LoadPrints, noted: PeriodsNoted, changed: Sequence[tuple[str, str, str]]
+    prints: VersionPrints, noted: PeriodsNoted, changed: Sequence[tuple[str, str, str]]
 ) -> dict[tuple[str, str], dict[str, int]]:
-    """By table and way, the periods that are held, with the version since which they are as they are.
+    """By table and way, the unchanged periods, with the version since which they are unchanged.
 
-    What has changed in one table is reopened in all: what stays free then tells which period it was, and not whose.
+    A change in one table reopens the period in all. So what stays free tells which period changed, and not whose
+    rows.
     """
     otherwise = [days_of(period) for _, _, period in changed]
     return {
@@ -244,7 +244,7 @@ def _held(
 
 
 def _meets(period: str, others: Sequence[tuple[date, date]]) -> bool:
-    """Has a period a day of one of these stretches?"""
+    """Has a period a day of one of these ranges?"""
     first, last = days_of(period)
     return any(start <= last and first <= end for start, end in others)
 
@@ -252,7 +252,7 @@ def _meets(period: str, others: Sequence[tuple[date, date]]) -> bool:
 def _noted_way(
     name: str, table: TablePrints, read: WayPrints, held: Mapping[str, int], version: int, sign: _Sign
 ) -> dict[str, object]:
-    """Each period with the version since which all of its days are as they are, and its digest."""
+    """Each period with its digest and the version since which all of its days are unchanged."""
     days = [(days_of(period), since) for period, since in held.items()]
     periods = {
         period: [
@@ -265,7 +265,7 @@ def _noted_way(
 
 
 def _since(period: tuple[date, date], held: Sequence[tuple[tuple[date, date], int]], version: int) -> int:
-    """The newest version of what a period is made of; this one where a day of it was not held before."""
+    """The newest version among a period's parts; this version if a day of it was not held before."""
     within = [(max(days[0], period[0]), min(days[1], period[1]), since) for days, since in held]
     within = [one for one in within if one[0] <= one[1]]
     covered = sum(last.toordinal() - first.toordinal() + 1 for first, last, _ in within)
@@ -284,7 +284,7 @@ def _noted_whole(
 
 
 def _reopened(noted: PeriodsNoted | None, found: Compared, version: int, reopen: Reopen | None) -> list[list[object]]:
-    """Table, period and version: of all tables alike, whichever of them has changed."""
+    """Table, period and version: the same periods for all tables."""
     if noted is None or (reopen != "all" and not found.changed):
         return []
     changed = None if reopen == "all" else [days_of(period) for _, _, period in found.changed]
@@ -303,7 +303,7 @@ def _of_period(read: WayPrints, period: str) -> Print:
 
 
 def _digest(key: bytes, nonce: str, name: str, shape: str, read: Print) -> str:
-    """Of what was read, within one load: a load without a nonce is of an earlier version of this program."""
+    """The digest of what was read. A version without a nonce comes from an earlier release of this program."""
     text = f"{shape} {read.count} {read.sums[0]} {read.sums[1]}"
     return hmac.new(key, (f"{nonce} {name} {text}" if nonce else text).encode(), hashlib.sha256).hexdigest()[:32]
 
@@ -315,12 +315,12 @@ _NOTHING = Compared((), 0, incomparable=True)
 
 @dataclass(frozen=True)
 class Bumped:
-    """What has become of a load.
+    """The outcome of recording a data version.
 
     Attributes:
-      version: of the data; None: the load was not written, for what has changed was not called reopened.
-      found: what the comparison says; None where the policy calls no table append-only.
-      noted: was it written which periods are closed? Not where somebody else wrote a load in between.
+      version: of the data; None: nothing was written, since changed periods were not reopened.
+      found: the comparison; None if no table is append-only.
+      noted: were the closed periods recorded? Not if somebody else recorded a version in between.
     """
 
     version: int | None
@@ -328,7 +328,7 @@ class Bumped:
     noted: bool = False
 
 
-def bump_load(
+def bump_version(
     contract: Policy,
     policy_path: Path,
     ledger: Ledger,
@@ -336,13 +336,13 @@ def bump_load(
     reopen: Reopen | None = None,
     at: datetime | None = None,
 ) -> Bumped:
-    """Say that the data is a new load, and since when its closed periods are what they are.
+    """Record a new data version, and since when its closed periods are unchanged.
 
     Args:
-      reopen: the custodian's word on closed periods that have changed.
-      at: when the load was there, which says what is closed; None: now.
+      reopen: the administrator's decision on changed periods.
+      at: when the data version was complete, which decides what is closed; None: now.
     Raises: BackendUnavailable, BackendFailed, ConfigurationInvalid, LedgerUnavailable; nothing is written then.
-    Cost: as `read_prints`, where a table is append-only.
+    Cost: as `read_prints`, if a table is append-only.
     """
     if not promises(contract):
         return Bumped(ledger.bump_data(act))
@@ -354,30 +354,29 @@ def bump_load(
     version = ledger.bump_data(act)
     if version != before + 1:
         return Bumped(version, found)
-    return Bumped(version, found, ledger.note_periods(noted_load(prints, noted, found, version, key, reopen, act)))
+    return Bumped(version, found, ledger.note_periods(noted_version(prints, noted, found, version, key, reopen, act)))
 
 
 def note_first(contract: Policy, policy_path: Path, ledger: Ledger, act: Act, at: datetime | None = None) -> bool:
-    """Note what is closed in a version of which nothing is noted: answers count from this version on.
+    """Record the closed periods of a version without such a record: answers count from this version on.
 
-    It hangs on no row. What was noted of earlier versions is not gone on from, for whether anything has changed
-      since
-    is for a load to ask.
-    Returns: is it noted now, and was not before?
+    It depends on no row. Records of earlier versions are not continued: whether anything has changed since is for
+    `bump_version`.
+
+    Returns: was it recorded now?
     Raises: BackendUnavailable, BackendFailed, ConfigurationInvalid, LedgerUnavailable.
     """
     version, noted = ledger.data_version(), ledger.noted_periods()
     if not promises(contract) or (noted is not None and noted.version == version):
         return False
     prints, key = _prints(contract, policy_path, at), periods_key(policy_path)
-    return ledger.note_periods(noted_load(prints, None, _NOTHING, version, key, None, act))
+    return ledger.note_periods(noted_version(prints, None, _NOTHING, version, key, None, act))
 
 
-def compare_load(contract: Policy, policy_path: Path, custody: Custody, ledger: Ledger) -> Compared | None:
-    """What has changed of closed periods since the load that was last noted; None where there is nothing to
-    compare.
+def compare_version(contract: Policy, policy_path: Path, custody: Custody, ledger: Ledger) -> Compared | None:
+    """Which closed periods have changed since the last record; None without one. For the administrator only.
 
-    For the custodian's eyes. Raises: as `note_first`.
+    Raises: as `note_first`.
     """
     noted = ledger.noted_periods()
     if noted is None or not promises(contract):
@@ -385,12 +384,12 @@ def compare_load(contract: Policy, policy_path: Path, custody: Custody, ledger: 
     return compared(_read(contract, custody, None), noted, periods_key(policy_path))
 
 
-def _prints(contract: Policy, policy_path: Path, at: datetime | None) -> LoadPrints:
+def _prints(contract: Policy, policy_path: Path, at: datetime | None) -> VersionPrints:
     url, now = resolve(contract.database_url, policy_path.parent), datetime.now(UTC)  # before the snapshot
     with open_policy_custody(contract, url, _NO_TIMEOUT_MS) as custody:
         return _read(contract, custody, at or now)
 
 
-def _read(contract: Policy, custody: Custody, at: datetime | None) -> LoadPrints:
+def _read(contract: Policy, custody: Custody, at: datetime | None) -> VersionPrints:
     schema = custody.schema(contract.namespaces).declaring(contract.tables)
     return read_prints(custody, with_declared_keys(schema, contract), contract, at or datetime.now(UTC))
