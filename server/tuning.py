@@ -186,7 +186,6 @@ def _of_table(
 
 
 def _lacking(name: str, measure: str, policy: Policy, schema: Schema) -> PlannerError:
-    """Why a table has no such measure."""
     table = schema.tables[name]
     if table.column(measure) is None:
         near = nearest(measure, [column.name for column in table.columns])

@@ -125,7 +125,6 @@ def contribution_bounds(
 
 
 def _conditions(bound: BoundQuery) -> list[exp.Expr]:
-    """Every condition that a counted row passes."""
     return [part for one in bound.predicates for part in (one.flatten() if isinstance(one, exp.And) else [one])]
 
 

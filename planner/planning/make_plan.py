@@ -255,7 +255,6 @@ def _source(
     domains: Sequence[GroupDomain],
     policy: Policy,
 ) -> exp.Select:
-    """The completed join, with the conditions on keys, over the sampled rows."""
     conditions = [*bound.predicates, *keys_found(bound, domains, policy)]
     source = complete_provenance(join_tables(bound.tables, conditions), found.completions, found.ends)
     source = filter_semi_joins(source, bound.semi_joins) if bound.semi_joins else source

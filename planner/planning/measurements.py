@@ -60,7 +60,7 @@ def measurements(plan: Plan, policy: Policy) -> tuple[AnyRelease, ...]:
 
 
 def _by_key(plan: Plan) -> tuple[KeyCounts, ...]:
-    """A measurement per release, with its share of epsilon. Raises: InvalidSetting for an epsilon out of range."""
+    """Raises: InvalidSetting for an epsilon out of range."""
     bounds = plan.bounds.groups, plan.bounds.rule
     try:
         return tuple(key_counts(plan.mechanism, one.epsilon, *bounds) for one in plan.releases)

@@ -76,8 +76,7 @@ class Circumstances:
     def counts_units(self, release: Release) -> bool:
         """Does a release count each unit once per group?
 
-        It does as a count of rows, if each unit has one, or as a count of distinct values, if each unit has one value
-        and each value belongs to one unit.
+        It may count rows, with one per unit; or distinct values, with one per unit, each of them one unit's.
         """
         if release.is_sum:
             return release.whole and self.bounds.tuples == 1

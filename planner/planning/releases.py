@@ -210,7 +210,6 @@ def _finished(release: Release, share: float, distinct: Determined, owned: Owned
 
 
 def _signed_sum(terms: list[tuple[int, int]]) -> ReleasedExpression:
-    """A release, its negative, or the positive part less the negative one."""
     (first, sign), *rest = terms
     value: ReleasedExpression = ReleasedValue(first)
     if sign < 0:

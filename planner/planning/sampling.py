@@ -98,7 +98,6 @@ def along_a_tree(plan: Plan, tree: SampledTree | None) -> Plan:
 
 
 def _rate(written: Sequence[BoundTable], asked: float | None) -> float | None:
-    """The one requested rate; None reads everything."""
     if len(written) > 1:
         raise UnsupportedSQL(
             "TABLESAMPLE on several tables is not supported", hint="sample one table", position=written[1].start
@@ -275,7 +274,6 @@ class _Parts:
         return all(self._query.type_of(column).family is Family.INTEGER for column in columns)
 
     def _of(self, part: int, members: set[ColumnRef]) -> list[ColumnRef]:
-        """The columns of a class that a part has, in order."""
         return sorted(column for column in members if self._place[column[0]] == part)
 
     def _shared(self, left: int, right: int) -> int:

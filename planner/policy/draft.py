@@ -164,7 +164,6 @@ def extent(text: str) -> tuple[int, int]:
 
 
 def _omissions(left_out: Sequence[tuple[str, str]]) -> list[str]:
-    """Name what is left out, and why."""
     if not left_out:
         return []
     return [
@@ -207,7 +206,6 @@ def _candidates(tables: Sequence[Table], lookups: Mapping[str, str]) -> dict[str
 
 
 def _parents(tables: Sequence[Table], suggested: Sequence[DeclaredForeignKey]) -> dict[str, set[str]]:
-    """The tables that each table references, by a key of the catalog or a suggested one."""
     references = {table.name: {key.references for key in table.foreign_keys} for table in tables}
     for key in suggested:
         references[key.table].add(key.references)
@@ -324,7 +322,6 @@ def _refers(column: Column, other: Table, key: str, *, of_any_width: bool) -> bo
 
 
 def _called(table: Table) -> tuple[str, str]:
-    """The table's name, and its singular."""
     plain = table.relation.lower()
     return plain, plain.removesuffix("s")
 

@@ -144,7 +144,6 @@ def _cached(case: _Case) -> Ownership:
 
 
 def _references(table: str, schema: Schema, policy: Policy) -> tuple[ForeignKey, ...]:
-    """The foreign keys of a table: the catalog's, then those that only the policy declares."""
     keys = list(schema.tables[table].foreign_keys)
     for declared in policy.foreign_keys:
         key = declared.foreign_key
@@ -154,7 +153,6 @@ def _references(table: str, schema: Schema, policy: Policy) -> tuple[ForeignKey,
 
 
 def _owning(table: str, keys: tuple[ForeignKey, ...], policy: Policy) -> tuple[ForeignKey, ...]:
-    """The keys that the policy does not declare non-owning."""
     settled = {
         declared.foreign_key.pairs
         for declared in policy.foreign_keys

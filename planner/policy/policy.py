@@ -42,8 +42,8 @@ class SideChannels:
 
     Attributes:
       min_epsilon: the least epsilon that one query may ask for, in [1e-4, epsilon]. Every answer also shows that it
-        did not fail. At 1e-3 an account of epsilon 10 sees that at most ten thousand times, and noise of a thousand
-        people is still useful for a million.
+        did not fail. At 1e-3 an account of epsilon
+        10 sees that at most ten thousand times. Noise of a thousand people is still useful for a million.
       unbounded_joins: may private tables meet by other conditions than keys (`planner.sensitivity.join_size`)?
       max_join_tuples: a query is refused if its public bound on join tuples is larger, or unknown; None: no limit.
       answer_quantum_s: the release interval in seconds. Answers of joins that may explode leave after 8 intervals, or
@@ -354,7 +354,6 @@ def parse_policy(text: str) -> Policy:
 
 
 def _ledger(section: TomlSection) -> str:
-    """The file, or the database."""
     if "url" not in section.names():
         path = section.text("path", "ledger.sqlite")
         if path.startswith(_REFERENCES):
@@ -367,7 +366,6 @@ def _ledger(section: TomlSection) -> str:
 
 
 def _secret(url: str, setting: str = "database.url") -> str:
-    """A reference, or a URL without a password."""
     if url.startswith(("env:", "file:")):
         return url
     advice = "use a reference: env:NAME or file:PATH"
@@ -437,7 +435,6 @@ Any other name is a column.
 
 
 def _amounts(section: TomlSection, key: str) -> dict[str, float]:
-    """The amounts of `clip` or `at_most`."""
     if key in section.names() and key not in section.nested():
         raise section.problem(key, f"must be a table of amounts, as in {key} = {{rows = 40, cost = 9000}}")
     inner = section.section(key)

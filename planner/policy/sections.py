@@ -216,7 +216,6 @@ def read_mirror(section: TomlSection) -> MirrorPolicy | None:
 
 
 def _seconds(section: TomlSection) -> int | None:
-    """How long a copy is good for; None for `manual`."""
     written = section.value("refresh")
     if written is None or written == "manual":
         return None

@@ -32,7 +32,6 @@ def _meant(written: object, names: Sequence[str]) -> str:
 
 
 def _hint(fault: str) -> str | None:
-    """What to do about invalid TOML, if its own error does not say it."""
     if fault.startswith(("Cannot declare", "Cannot overwrite")):
         return "Write each section and each setting once: edit the one that exists."
     return None
@@ -77,7 +76,6 @@ class TomlSection:
             raise PolicyInvalid(f"unknown settings: {names}{'' if hint is None else f'; {hint}'}")
 
     def _taken(self, key: str, default: object = None) -> Any:
-        """The value of a setting, marked as read."""
         self._known.append(key)
         return self._values.pop(key, default)
 

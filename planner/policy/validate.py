@@ -289,7 +289,6 @@ def _leads_out(declared: DeclaredForeignKey, child: Table, schema: Schema) -> bo
 
 
 def _settled(key: ForeignKey, table: str, policy: Policy) -> bool:
-    """Does the policy say that this foreign key does not own?"""
     return any(
         (declared.table, declared.columns, declared.references) == (table, key.columns, key.references)
         and not declared.owning
@@ -342,7 +341,6 @@ def _declared_views(policy: Policy, schema: Schema) -> Iterator[tuple[str, str]]
 
 
 def _read_by(name: str, schema: Schema) -> set[str]:
-    """The tables behind a view, also through other views."""
     found, waiting = {name}, [name]
     while waiting:
         view = schema.views.get(waiting.pop())

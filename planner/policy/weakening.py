@@ -25,7 +25,6 @@ def weakenings(old: Policy, new: Policy) -> tuple[str, ...]:
 
 
 def _differences(old: object, new: object, rules: Mapping[str, _Rule], path: str = "") -> Iterator[str]:
-    """Apply each changed field's rule; a field without a rule weakens."""
     for name in sorted({field.name for one in (old, new) for field in fields(one)}):  # type: ignore[arg-type]
         before, after = getattr(old, name, None), getattr(new, name, None)
         if before != after:

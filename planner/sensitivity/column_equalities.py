@@ -111,7 +111,6 @@ def is_exact(text: str) -> bool:
 
 
 def _written(value: exp.Expr) -> str:
-    """Text that is equal for values written alike."""
     if isinstance(value, exp.Literal):  # most are, and the generator takes long
         return repr(value.name) if value.is_string else value.name
     return value.sql("postgres")

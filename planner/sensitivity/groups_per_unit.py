@@ -90,7 +90,6 @@ def determined_terms(
 
 
 def _look_up(terms: dict[ColumnRef, str], equalities: Equalities) -> bool:
-    """Add the columns that LEFT JOINs find, or their absence; was anything added?"""
     before = len(terms)
     for alias, columns in equalities.lookups.items():
         arguments = [terms.get(equalities.find(column), "") for column in columns]

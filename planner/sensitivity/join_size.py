@@ -221,7 +221,6 @@ def check_join_size(size: JoinSize, bound: BoundQuery, schema: Schema, policy: P
 
 
 def _apart(first: str, second: str, schema: Schema, policy: Policy) -> UnsupportedSQL:
-    """The refusal of a join in which two tables multiply each other's rows."""
     why = "one person's rows can make this join slow, so its duration would tell about them"
     if policy.is_public(first) and policy.is_public(second):
         hint = (
@@ -237,7 +236,6 @@ def _apart(first: str, second: str, schema: Schema, policy: Policy) -> Unsupport
 
 
 def _references(child: str, parent: str, schema: Schema, policy: Policy) -> Iterator[str]:
-    """The foreign keys of one table to another, in words."""
     for key in ownership(schema, policy).foreign_keys(child):
         if key.references == parent:
             yield f"{child} ({', '.join(key.columns)}) references {parent} ({', '.join(key.key)})"

@@ -208,7 +208,6 @@ def _found(query: BoundQuery, equalities: Equalities, policy: Policy) -> Iterato
 
 
 def _equal(entry: BoundTable, key: ForeignKey, parent: BoundTable, equalities: Equalities) -> list[bool]:
-    """Per column of the key, is it equal to the parent's?"""
     pairs = zip(key.columns, key.key, strict=True)
     return [equalities.same((entry.alias, name), (parent.alias, above)) for name, above in pairs]
 

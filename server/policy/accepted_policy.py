@@ -197,7 +197,6 @@ def _weaker_than_accepted(file: PolicyFile, accepted: str | None) -> tuple[str, 
 
 
 def _kept(copy: Path) -> Policy | None:
-    """The policy of the copy; None if it cannot be read."""
     try:
         return parse_policy(copy.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, PolicyInvalid):

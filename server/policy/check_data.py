@@ -238,7 +238,6 @@ def _orphans(table: Table, parent: Table, key: ForeignKey, policy: Policy, owner
 
 
 def _outside(table: Table, parent: Table, key: ForeignKey) -> Probe:
-    """Rows whose group the public table does not list."""
     return Probe(
         "warning",
         f"{table.name}.{', '.join(key.columns)}",
@@ -331,7 +330,6 @@ def probes(policy: Policy, schema: Schema) -> tuple[Probe, ...]:
 
 
 def _structure(policy: Policy, schema: Schema) -> Iterator[Finding]:
-    """The problems found by the planner's own validation."""
     try:
         validate(policy, schema)
         check_declared_views(policy, schema)

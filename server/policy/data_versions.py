@@ -244,7 +244,6 @@ def _held(
 
 
 def _meets(period: str, others: Sequence[tuple[date, date]]) -> bool:
-    """Has a period a day of one of these ranges?"""
     first, last = days_of(period)
     return any(start <= last and first <= end for start, end in others)
 

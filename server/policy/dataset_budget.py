@@ -50,7 +50,6 @@ def dataset_budget(policy: Policy, accounts: Iterable[AccountBalance]) -> Findin
 
 
 def _words(grant: Grant) -> str:
-    """A grant as its settings, without defaults."""
     parts = [f"epsilon {grant.epsilon:g}"]
     if grant.delta:
         parts.append(f"delta {grant.delta:g}")

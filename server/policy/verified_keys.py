@@ -124,7 +124,6 @@ def key_probes(schema: Schema) -> Iterator[Probe]:
 
 
 def _null_key(table: Table, key: tuple[str, ...]) -> Probe:
-    """Rows with a NULL in their key."""
     missing = sql.SQL(" OR ").join(sql.SQL("{} IS NULL").format(sql.Identifier(name)) for name in key)
     count = sql.SQL("SELECT count(*) FROM {} WHERE {}").format(table_name(table), missing)
     message = "have a NULL in a key that the policy declares: no question is answered until each row has one"

@@ -38,7 +38,7 @@ def test_extremes_say_how_many_people_it_takes_to_own_what_lies_beyond(backend: 
     answers = [_asked(backend, f"SELECT max(age, 60), min(age) {HOSTS}") for _ in range(9)]
     assert abs(median(_numbers(answers, 0)) - 97) <= 2  # each age is that of thirty hosts
     assert median(_numbers(answers, 1)) <= 3
-    notes = [note for note in answers[0].notes if "to own all rows" in note]
+    notes = [note for note in answers[0].notes if "own all rows" in note]
     assert len(notes) == 2 and "about 60 privacy units, or up to 2 times as many" in notes[0]
 
 
