@@ -173,13 +173,13 @@ class _Search:
 
     Proof of T = T' + D (docs/mathematics.md, section 1.4), for I' as I without some or all of the rows that u owns:
 
-    1. If a row above r is u's, so is r, since ownership flows down along the same keys. So the rows above a row that is
-       not u's are the same in I and I', and it stands in both or in neither.
-    2. A row that stands in I' stands in I: all rows above it exist in I', so they are those above it in I. (Removing one
-       of them never makes a chain short enough: the reference to it then leads nowhere.)
-    3. Hence T' is a part of T. A tuple of T outside T' has a base row r that is gone, or no longer stands because a row
-       above it is gone. Either way r is u's. As r stands in I, each chain from it was walked to its end, and the tuple
-       shows u among its owners.
+    1. If a row above r is u's, so is r, since ownership flows down along the same keys. So the rows above a row that
+       is not u's are the same in I and I', and it stands in both or in neither.
+    2. A row that stands in I' stands in I: all rows above it exist in I', so they are those above it in I. (Removing
+       one of them never makes a chain short enough: the reference to it then leads nowhere.)
+    3. Hence T' is a part of T. A tuple of T outside T' has a base row r that is gone, or no longer stands because a
+       row above it is gone. Either way r is u's. As r stands in I, each chain from it was walked to its end, and the
+       tuple shows u among its owners.
 
     `rows_per_unit` counts the standing rows that one unit owns, by this search with the one table in FROM. Since
     standing does not depend on the query, no tuple holds any others.
