@@ -1,4 +1,4 @@
-"""Accounts: who pays for a query, how much each may spend, at what it protects people, and which one a name means."""
+"""Accounts: who pays for a query, how much each account may spend, and what privacy guarantee that gives."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from server.errors import UnknownAccount
 from server.query import privacy_text
 
 Accounting = Literal["basic", "zcdp", "renyi"]
-"""In which currency an account counts; fixed when the account is made."""
+"""How an account composes its charges; fixed when the account is made."""
 
 Renewal = Literal["day", "week", "month", "quarter", "year"]
-"""How long a period of the calendar lasts, in UTC; weeks begin on Monday."""
+"""The length of a calendar period, in UTC; weeks begin on Monday."""
 
 UNLIMITED = math.inf
-"""Of what all periods of an account may come to: nothing bounds it."""
+"""The total over all periods has no bound."""
 
 DATASET = "dataset"
-"""The account that every release pays from: what all analysts together may learn."""
+"""The account that pays for every release. It bounds what all analysts learn together."""
 
 
 def analyst_account(analyst: str) -> str:
@@ -29,7 +29,7 @@ def analyst_account(analyst: str) -> str:
 
 
 def group_account(group: str) -> str:
-    """The name of the account of a group of analysts who may pool what they learn."""
+    """The account name of a group of analysts who may pool their answers."""
     return f"group:{group}"
 
 
@@ -40,14 +40,14 @@ class Grant:
     Attributes:
       epsilon: above 0, rounded down to whole nano-epsilon.
       delta: in [0, 1), rounded down to whole atto-delta.
-      accounting: how charges add up.
-      event_delta: zCDP and Renyi: the part of delta that is kept for events that have a delta themselves.
-      window_s: after so many seconds the account starts again from nothing, or None: never. With windows nothing
-        bounds what is learned over all time: k windows are k budgets.
+      accounting: how charges compose.
+      event_delta: zCDP and Renyi only: the part of delta reserved for events that have a delta of their own.
+      window_s: the account is reset after this many seconds; None: never. With windows, nothing bounds the total
+        over time: k windows are k budgets.
       per_query_epsilon: the most that one query may spend, or None.
-      renew: it starts again from nothing with each such period of the calendar, or None. Not beside a window.
-      most_in_total: with `renew`: the epsilon that all its periods may come to together, or UNLIMITED; None without.
-        Their deltas come to no more than as many grants as that epsilon has.
+      renew: the account is reset at the start of each calendar period, or None. Excludes a window.
+      most_in_total: with `renew`, the epsilon that all periods may spend together, or UNLIMITED; otherwise None. The
+        total delta is bounded by the same number of grants.
     """
 
     epsilon: float
@@ -62,11 +62,11 @@ class Grant:
 
 @dataclass(frozen=True)
 class BasicLeft:
-    """What basic composition would have left of an account that counts otherwise.
+    """What basic composition would leave of an account that uses zCDP or Renyi.
 
     Attributes:
-      epsilon_left, delta_left: the grant less the epsilons and deltas of all charges since it began or was renewed;
-        0.0 where they exceed it.
+      epsilon_left, delta_left: the grant minus the sums over all charges since the account was opened or renewed; at
+        least 0.0.
     """
 
     epsilon_left: float
@@ -75,14 +75,14 @@ class BasicLeft:
 
 @dataclass(frozen=True)
 class PeriodsSoFar:
-    """What an account that renews by the calendar protects people at: in this period, and over all of them.
+    """The guarantee of an account with calendar renewal: for this period, and over all periods.
 
     Attributes:
-      name: of the period that is being spent, such as `2026-11`; empty for an account that does not renew any more.
-      epsilon, delta: the most that this period may spend: the grant, or what the total leaves of it.
-      past_epsilon, past_delta: what the ended periods come to together.
-      most_in_total: the epsilon that all periods may come to; UNLIMITED where nothing bounds it.
-      most_delta_in_total: the same of delta.
+      name: the current period, such as `2026-11`; empty if the account no longer renews.
+      epsilon, delta: the most that this period may spend: the grant, or the rest of the total.
+      past_epsilon, past_delta: the sum over the ended periods.
+      most_in_total: the epsilon that all periods may spend together, or UNLIMITED.
+      most_delta_in_total: the same for delta.
     """
 
     name: str
@@ -95,30 +95,29 @@ class PeriodsSoFar:
 
     @property
     def total_epsilon(self) -> float:
-        """What all periods come to at the end of this one, at most."""
+        """The most that all periods have spent when this one ends."""
         return self.past_epsilon + self.epsilon
 
     @property
     def total_delta(self) -> float:
-        """The same of delta."""
+        """As `total_epsilon`, for delta."""
         return self.past_delta + self.delta
 
 
 @dataclass(frozen=True)
 class AccountBalance:
-    """An account as the ledger shows it.
+    """An account as users see it.
 
     Attributes:
       name: `analyst:NAME`, `group:NAME` or `dataset`.
-      grant: as it is in force, rounded.
-      epsilon_left: the largest epsilon of one more pure query that fits; per-query caps aside.
-      delta_left: what is left of the delta that events may have of their own.
-      renews_at_ms: when the window or the period ends, in milliseconds since the epoch; None without, and where the
-        total of all periods leaves nothing for another one.
-      basic: beside zCDP and Renyi; None for an account that counts so itself.
-      periods: of an account that renews by the calendar, or did.
-      spent_epsilon: what its charges come to by basic composition: in this window, or in this period and all before.
-      tuning_epsilon: what was told to everybody beside its charges (`noisegate tune`), and it has not paid for.
+      epsilon_left: the largest epsilon of one more pure-DP query that fits; per-query caps are ignored.
+      delta_left: the delta that is left for events with a delta of their own.
+      renews_at_ms: when the window or period ends, in milliseconds since the epoch. None: no renewal, or the total
+        leaves nothing for another period.
+      basic: for zCDP and Renyi only.
+      periods: for accounts that renew by the calendar, or did.
+      spent_epsilon: the charges by basic composition: of this window, or of this period and all before it.
+      tuning_epsilon: what `noisegate tune` released and this account has not paid for.
     """
 
     name: str
@@ -133,31 +132,28 @@ class AccountBalance:
 
 
 GRANT_WORDS: Mapping[str, str] = {
-    "delta": "What may be spent of delta. Of a new group it is what the policy gives an analyst, the dataset's is 0.",
-    "accounting": "How charges add up. Fixed when the account is made, basic for a new one.",
-    "event_delta": "With zcdp or renyi: the part of delta for events that have one themselves.",
-    "window": "Start again from nothing after so long. Nothing bounds what is learned over all time then: k windows"
-    " are k budgets.",
+    "delta": "The delta to spend. For a new group it is the policy's delta of an analyst, for the dataset 0.",
+    "accounting": "How charges compose. Fixed when the account is made, basic for a new one.",
+    "event_delta": "With zcdp or renyi: the part of delta for events that have a delta of their own.",
+    "window": "Reset the account after this long. Nothing bounds the total over time then: k windows are k budgets.",
     "per_query_epsilon": "The most that one query may spend, or `unlimited`.",
-    "renew": "Start again with each such period of the calendar, in the place of a window; `never` ends either.",
-    "most_in_total": "Where it renews, and there it must be said: the epsilon that all periods may come to, where"
-    " renewal stops, or `unlimited`.",
+    "renew": "Reset the account at the start of each calendar period, instead of a window; `never` ends both.",
+    "most_in_total": "The epsilon that all periods may spend together, where renewal stops, or `unlimited`. Required"
+    " with a renewal.",
 }
-"""What the parts of a grant are for, in HTTP bodies and on the command line."""
+"""The descriptions of a grant's fields, for HTTP and the command line."""
 
-UNSAID = " Left out, it stays as it is."
-"""Behind the words of a part, where a grant is changed."""
+UNSAID = " If left out, it stays as it is."
+"""Follows the description where an existing grant is changed."""
 
 
 @dataclass(frozen=True)
 class GrantChange:
-    """What a custodian says of a grant; None: it stays as it is, so that raising an epsilon ends no renewal.
+    """A change of a grant, with the fields of `Grant`. None keeps a value, so raising epsilon ends no renewal.
 
     Attributes:
-      epsilon, delta, accounting, event_delta, window_s: as of `Grant`.
-      per_query_epsilon: UNLIMITED ends the cap.
-      renew: takes a window's place; `never` ends either.
-      most_in_total: as of `Grant`.
+      per_query_epsilon: UNLIMITED removes the cap.
+      renew: replaces a window; `never` ends both.
     """
 
     epsilon: float
@@ -170,7 +166,7 @@ class GrantChange:
     most_in_total: float | None = None
 
     def of(self, before: Grant) -> Grant:
-        """The grant that this makes of the one before; the ledger refuses it where its parts do not go together."""
+        """The new grant. The ledger refuses fields that exclude each other."""
         window_s, renew, most = self.window_s, self.renew, self.most_in_total
         if renew is None and window_s is None:
             window_s, renew = before.window_s, before.renew
@@ -192,11 +188,11 @@ class GrantChange:
 
 
 def grant_before(accounts: Iterable[AccountBalance], account: str, usual_delta: float) -> Grant:
-    """What a new grant leaves as it is where it says nothing: all but its epsilon (`GrantChange`).
+    """The grant to start from when an account's grant is changed.
 
-    Of a new account: basic composition, and of a group what the policy gives an analyst of delta (`usual_delta`),
-    since without any no member could ask for groups that are found. The dataset's delta bounds what all learn
-    together, and is given by nobody but who names it.
+    For a new account: basic composition, and for a group the policy's delta of one analyst (`usual_delta`), because
+    partition selection needs a delta. The dataset's delta starts at 0: it bounds what all analysts learn together, so
+    an administrator must state it.
     """
     new = Grant(0.0, 0.0 if account == DATASET else usual_delta)
     return next((one.grant for one in accounts if one.name == account), new)
@@ -206,10 +202,10 @@ _DAY_S = 86_400
 
 
 def guarantee(account: AccountBalance) -> str:
-    """At which epsilon, and delta, answers that the account has paid for protect a person who is in all of the data.
+    """The privacy guarantee of an account for a person with rows in the whole data, as a sentence.
 
-    Returns: a sentence; `epsilon 10 per month; by the end of 2026-11 epsilon 23 over all periods; at most epsilon 50
-      in total`. What `noisegate tune` has told everybody stands behind it, as it adds to all of that.
+    Returns: for example `epsilon 10 per month; by the end of 2026-11 at most epsilon 23 over all periods; at most
+      epsilon 50 in total, where renewal stops`. The epsilon of tunings follows, since it adds to all of that.
     """
     answers, tuning = _of_answers(account), account.tuning_epsilon
     return f"{answers}; and {privacy_text(tuning, 0.0)} of tuning, once, in addition" if tuning else answers
@@ -234,13 +230,13 @@ def _of_answers(account: AccountBalance) -> str:
 
 
 LOW = 0.1
-"""Of what was granted: with that share left, or less, an account is about to run out."""
+"""At this share of the grant or less, an account counts as nearly spent."""
 
 
 def is_low(account: AccountBalance) -> bool:
-    """Is a tenth of epsilon or of delta left, or less: of the window or period, or of what all periods may come to?
+    """Is at most a tenth of epsilon or delta left: of the window, the period, or the total of all periods?
 
-    Where zCDP or Renyi counts, the epsilon of one more question stands for what is left.
+    For zCDP and Renyi, the epsilon of one more question is compared.
     """
     grant, periods = account.grant, account.periods
     spent = account.epsilon_left <= LOW * grant.epsilon or _delta_is_low(account)
@@ -251,16 +247,15 @@ def is_low(account: AccountBalance) -> bool:
 
 
 def _delta_is_low(account: AccountBalance) -> bool:
-    """In zCDP and Renyi the grant's delta is spent with epsilon, and only the events' part on its own."""
+    """Under zCDP and Renyi only the events' part of delta is spent on its own."""
     granted = account.grant.delta if account.grant.accounting == "basic" else account.grant.event_delta
     return granted > 0 and account.delta_left <= LOW * granted
 
 
 def named_account(accounts: Iterable[AccountBalance], name: str) -> str:
-    """The whole name of `dataset`, which is the dataset's whoever else is called so, `analyst:NAME`, `group:NAME` or
-    NAME.
+    """Resolve `dataset`, `analyst:NAME`, `group:NAME` or NAME to an account name. `dataset` always means the dataset.
 
-    Raises: UnknownAccount where nobody has the name, or an analyst as well as a group.
+    Raises: UnknownAccount if nobody has the name, or both an analyst and a group have it.
     """
     if name == DATASET or ":" in name:
         return name

@@ -1,4 +1,4 @@
-"""Who holds keys, and the keys: 256 random bits that the ledger knows only by a hash and a verifier."""
+"""Analysts and their API keys: 256 random bits, of which the ledger stores a hash and a SCRAM verifier."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 Role = Literal["analyst", "auditor", "admin"]
-"""`analyst` asks; `auditor` reads the ledger; `admin` changes who may do what. No role includes another."""
+"""`analyst` asks questions, `auditor` reads the ledger, `admin` changes permissions. No role includes another."""
 
 
 @dataclass(frozen=True, repr=False)
 class Credentials:
-    """What the ledger keeps of a key.
+    """What the ledger stores of an API key.
 
     Attributes:
-      key_hash: from `server.ledger.analyst.key_hash`, for HTTP.
-      scram_verifier: `SCRAM-SHA-256$<iterations>:<salt>$<stored>:<server>` for the wire protocol; empty for none.
+      key_hash: for HTTP, from `key_hash`.
+      scram_verifier: for PostgreSQL's wire protocol, `SCRAM-SHA-256$<iterations>:<salt>$<stored>:<server>`; or empty.
     """
 
     key_hash: str
@@ -27,7 +27,7 @@ class Credentials:
 
     @property
     def fingerprint(self) -> str:
-        """What entries say of them: SHA-256 in hex, with which nobody can log in or pretend to be the server."""
+        """SHA-256 of both in hex, for ledger entries. Nobody can log in or impersonate the server with it."""
         return hashlib.sha256(f"{self.key_hash}\n{self.scram_verifier}".encode()).hexdigest()
 
     def __repr__(self) -> str:
@@ -36,13 +36,13 @@ class Credentials:
 
 @dataclass(frozen=True)
 class Analyst:
-    """Who may ask.
+    """The holder of a key.
 
     Attributes:
-      name: 1 to 64 ASCII letters, digits and `_`, `.`, `@`, `-`; a new one begins with none of the last three.
-      role: what the key opens.
+      name: 1 to 64 ASCII letters, digits, `_`, `.`, `@` and `-`; new names start with a letter, a digit or `_`.
+      role: what the key permits.
       group: the group whose account also pays, or None.
-      enabled: False once disabled: the key opens nothing.
+      enabled: False: the key is rejected.
     """
 
     name: str
@@ -53,23 +53,23 @@ class Analyst:
 
 @dataclass(frozen=True)
 class Act:
-    """Who changes the ledger, and why; both stand in the entry.
+    """Who changes the ledger and why. Every such entry records both.
 
     Attributes:
-      by: an admin's name, or `cli` for the custodian's shell.
-      reason: free text of the admin; at most 1000 characters.
+      by: an admin's name, or `cli` for a shell on the server.
+      reason: free text of at most 1000 characters.
     """
 
     by: str = "cli"
     reason: str = ""
 
 
-CUSTODIAN = Act()
-"""The custodian's shell, without a reason."""
+ADMINISTRATOR = Act()
+"""A shell on the server, without a reason."""
 
 
 PREFIX = "ng_"
-"""Keys begin with it, so that people and secret scanners know one when they see it."""
+"""The prefix of every key, so that people and secret scanners recognise one."""
 
 
 SCRAM_ITERATIONS = 4096  # RFC 7677's least: the key has 256 bits of entropy, so stretching it adds nothing
@@ -77,25 +77,25 @@ _SALT_BYTES = 16
 
 
 def new_key() -> str:
-    """A fresh key: the prefix and 43 characters of base64url, 256 bits from the operating system."""
+    """A new key: the prefix and 43 characters of base64url, 256 bits from the operating system."""
     return PREFIX + secrets.token_urlsafe(32)
 
 
 def key_hash(key: str) -> str:
-    """SHA-256 of the key in hex. No salt and no stretching: the key has 256 bits of entropy, a password has not."""
+    """SHA-256 of a key in hex. It needs no salt and no stretching, since a key has 256 bits of entropy."""
     return hashlib.sha256(key.encode()).hexdigest()
 
 
 def credentials_of(key: str) -> Credentials:
-    """What the ledger keeps of a key, for HTTP and for the wire protocol; neither gives the key away."""
+    """The credentials to store for a key. The key cannot be computed from them."""
     return Credentials(key_hash(key), scram_verifier(key, secrets.token_bytes(_SALT_BYTES)))
 
 
 def scram_verifier(key: str, salt: bytes) -> str:
-    """What a server needs to check a key by SCRAM-SHA-256, as PostgreSQL writes it.
+    """A SCRAM-SHA-256 verifier in PostgreSQL's format.
 
     Args:
-      key: ASCII, so that SASLprep changes nothing.
+      key: ASCII, so SASLprep leaves it unchanged.
       salt: fresh random bytes.
     Returns: `SCRAM-SHA-256$<iterations>:<salt>$<StoredKey>:<ServerKey>`, the parts in base64.
     Source: RFC 5802, section 3; RFC 7677.

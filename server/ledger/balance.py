@@ -1,9 +1,9 @@
-"""The balance of an account: what it may spend, what it has spent, and how many more questions fit.
+"""The balance of an account: grant, spending, renewal, and how many more questions fit.
 
-Each ended period of the calendar is (epsilon, delta)-DP for what it comes to: by basic composition what it spent; in
-zCDP and Renyi what its filter granted, or nothing where it spent nothing. Those add up, also where what is granted
-next depends on the answers before (Rogers, Roth, Ullman, Vadhan, NIPS 2016), so that a period that is granted no more
-than the total leaves keeps the total (docs/mathematics.md, section 8.5).
+Each ended calendar period is (epsilon, delta)-DP. By basic composition these are the amounts that it spent. Under
+zCDP and Renyi they are the amounts that its filter was granted, or 0 if it spent nothing. They add up even if a later
+grant depends on earlier answers (docs/mathematics.md, section 8.5). So a period that is granted at most the rest of
+the total keeps the total.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ from server.ledger.terms import Periods, Terms, period_at, period_name, period_s
 
 @dataclass(frozen=True)
 class Balance:
-    """An account at a time.
+    """An account at one point in time.
 
     Attributes:
       name: `analyst:NAME`, `group:NAME` or `dataset`.
-      started_ms: when its window or its period was begun, in milliseconds since the epoch, by the ledger's time; no
-        two periods of an account have the same.
-      basic: the epsilons and deltas of the same charges, added up; the same as `spent` by basic composition.
-      periods: of the calendar, once it renews by it; kept for good.
+      started_ms: the start of the window or period, in milliseconds since the epoch by the ledger's time. It is
+        unique among the periods of an account.
+      spent: in the account's own accounting.
+      basic: the sum of epsilons and deltas of the same charges.
+      periods: the calendar periods, once the account renews by the calendar; never dropped again.
     """
 
     name: str
@@ -43,21 +44,23 @@ class Balance:
 
     @classmethod
     def opened(cls, name: str, terms: Terms, at_ms: int, utc_ms: int) -> Balance:
-        """A new account, of which nothing is spent; the clock's time (`utc_ms`) says what period it is."""
+        """A new account without spending. The clock's time (`utc_ms`) determines its first period."""
         periods = None if terms.renew is None else Periods.beginning(period_at(terms.renew, utc_ms))
         return cls(name, terms, at_ms, currency.nothing(terms.accounting), Amount(0), periods)
 
     def regranted(self, terms: Terms, at_ms: int, utc_ms: int) -> Balance:
-        """Under new terms; what was spent stays. A window or a period that is given or changed begins now.
+        """The account with new terms. Spending stays; a new or changed window or period begins now.
 
-        Raises: InvalidSetting for another accounting, in which nothing is known of what was spent; and for windows
-          after periods, whose total would be forgotten.
+        Raises: InvalidSetting for another accounting, in which past spending is unknown, and for windows after
+          calendar periods, whose total would be lost.
         """
         if terms.accounting != self.terms.accounting:
-            raise InvalidSetting(f"The account {self.name} counts in {self.terms.accounting} and has to go on so.")
+            raise InvalidSetting(
+                f"The account {self.name} uses {self.terms.accounting} accounting, which cannot change."
+            )
         if terms.window_ms is not None and self.periods is not None:
             raise InvalidSetting(
-                f"The account {self.name} has renewed by the calendar and is given no windows.",
+                f"The account {self.name} renews by the calendar and cannot have windows.",
                 hint="Give it a calendar period, or a budget that does not renew.",
             )
         now = self.at(at_ms)
@@ -66,7 +69,7 @@ class Balance:
         return replace(now, terms=terms, started_ms=started, periods=now._regranted_periods(terms, utc_ms))
 
     def _regranted_periods(self, terms: Terms, utc_ms: int) -> Periods | None:
-        """The periods under new terms: in zCDP and Renyi, the larger of two grants is what a period comes to."""
+        """The periods with new terms. Under zCDP and Renyi a period counts for the larger of two grants."""
         periods, same = self.periods, terms.renew == self.terms.renew
         if terms.renew is not None and not (same and periods is not None):
             begun = Periods.beginning(period_at(terms.renew, utc_ms))
@@ -77,9 +80,9 @@ class Balance:
         return replace(periods, peak_nano=max(periods.peak_nano, nano), peak_atto=max(periods.peak_atto, atto))
 
     def at(self, at_ms: int) -> Balance:
-        """As it stands at a time: with windows, spending starts again at the beginning of each.
+        """The account at a time: each window starts with nothing spent.
 
-        A period of the calendar is over only when an entry says so (`renewed`).
+        A calendar period ends only by the entry `renewed`.
         """
         window = self.terms.window_ms
         if window is None or at_ms < self.started_ms + window:
@@ -88,12 +91,12 @@ class Balance:
         return replace(self, started_ms=started, spent=currency.nothing(self.terms.accounting), basic=Amount(0))
 
     def is_due(self, utc_ms: int) -> bool:
-        """Is a later period of the calendar than the one whose budget is being spent?"""
+        """Has a later calendar period begun than the one that is being spent?"""
         renew, periods = self.terms.renew, self.periods
         return renew is not None and periods is not None and period_at(renew, utc_ms) > periods.current
 
     def renewed(self, at_ms: int, utc_ms: int) -> Balance:
-        """In the period that is now, with nothing spent; what ended is added to what all periods come to."""
+        """The account in the current period with nothing spent. The ended period is added to the past total."""
         periods, renew = self.periods, self.terms.renew
         assert renew is not None and periods is not None, "it is due"
         nano, atto = self._period_comes_to
@@ -103,13 +106,16 @@ class Balance:
         return replace(self, started_ms=at_ms, spent=nothing, basic=Amount(0), periods=begun)
 
     def as_of(self, at_ms: int, utc_ms: int) -> Balance:
-        """As a charge would find it now, for who only reads."""
+        """The account as a charge would find it now, for readers."""
         now = self.at(at_ms)
         return now.renewed(at_ms, utc_ms) if now.is_due(utc_ms) else now
 
     def delayed(self, by_ms: int, utc_ms: int) -> Balance:
-        """With a window in progress that ends later, at most by its own length; a period of the calendar that was
-        begun too early is spent in the next; without either as it is."""
+        """The account after the clock was found to be ahead.
+
+        A window in progress ends later, by at most its own length. A period that began too early is followed by one
+        without a budget.
+        """
         window, periods, renew = self.terms.window_ms, self.periods, self.terms.renew
         if window is not None:
             return replace(self, started_ms=self.started_ms + min(by_ms, window))
@@ -118,7 +124,7 @@ class Balance:
         return replace(self, periods=periods.set_back(period_at(renew, utc_ms)))
 
     def admits(self, amount: Spent) -> bool:
-        """Whether an amount fits beside what is spent."""
+        """Does an amount fit beside the spending?"""
         granted = self._granted
         try:
             return granted[0] > 0 and currency.admits(self.terms.accounting, granted, self.spent, amount)
@@ -126,13 +132,13 @@ class Balance:
             return False
 
     def charged(self, amount: Spent, basic: Amount) -> Balance:
-        """After one more amount, which is `basic` by basic composition."""
+        """The account after one more amount, which is `basic` by basic composition."""
         return replace(self, spent=currency.plus(self.spent, amount), basic=self.basic + basic)
 
     def refunded(self, amount: Spent, basic: Amount, started_ms: int) -> Balance:
-        """After an amount is given back that was taken in the window that began at `started_ms`.
+        """The account after an amount is given back that was taken in the window that began at `started_ms`.
 
-        In another window there is nothing to give back: it never paid.
+        A later window never paid for it, so nothing changes there.
         """
         if started_ms != self.started_ms:
             return self
@@ -140,9 +146,9 @@ class Balance:
         return replace(self, spent=currency.less(self.spent, amount), basic=left)
 
     def epsilon_left(self, delta: float = 0.0) -> float:
-        """The largest epsilon of one more query with a delta that fits, rounded down; 0.0 for none.
+        """The largest epsilon of one more query with this delta that fits, rounded down; 0.0 for none.
 
-        Cost: microseconds by basic composition, else up to some ten milliseconds unless it was asked lately.
+        Cost: microseconds for basic composition, else tens of milliseconds unless cached.
         """
         granted = self._granted
         try:
@@ -152,14 +158,14 @@ class Balance:
 
     @property
     def delta_left(self) -> float:
-        """What is left of the delta that events may have of their own, rounded down."""
+        """The delta that is left for events with a delta of their own, rounded down."""
         _, atto, event = self._granted
         granted = atto if self.terms.accounting == "basic" else event
         return delta_of(max(0, granted - self.spent.atto_delta))
 
     @property
     def shown(self) -> AccountBalance:
-        """The balance as the ledger shows it: amounts rounded down, and when the window or the period ends."""
+        """The balance for users: amounts rounded down, with the end of the window or period."""
         grant = self.terms.grant
         left = self.epsilon_left(), self.delta_left
         past = 0 if self.periods is None else self.periods.past_nano
@@ -168,12 +174,12 @@ class Balance:
 
     @property
     def is_clipped_by_total(self) -> bool:
-        """Is it the total of all periods that leaves this one less than the grant?"""
+        """Does the total of all periods leave this period less than its grant?"""
         return self._granted[:2] != (self.terms.nano_epsilon, self.terms.atto_delta)
 
     @property
     def renews_at_ms(self) -> int | None:
-        """When the window or the period ends, in milliseconds since the epoch; None where nothing comes after it."""
+        """The end of the window or period in milliseconds since the epoch; None if no other follows."""
         if self.terms.window_ms is not None:
             return self.started_ms + self.terms.window_ms
         renew, periods, most = self.terms.renew, self.periods, self.terms.most_nano
@@ -214,7 +220,7 @@ class Balance:
 
     @property
     def _period_comes_to(self) -> tuple[int, int]:
-        """Nano-epsilon and atto-delta that the present period is private at, so far."""
+        """The epsilon and delta of the current period so far, in nano and atto."""
         if isinstance(self.spent, Amount):
             return self.spent.nano_epsilon, self.spent.atto_delta
         if not self._has_spent:
@@ -225,7 +231,7 @@ class Balance:
 
     @property
     def _granted(self) -> tuple[int, int, int]:
-        """What is in force: the grant, or what the total of all periods leaves of it; not positive where nothing."""
+        """The effective grant: the grant, or the rest of the total of all periods. May be 0 or negative."""
         terms, periods = self.terms, self.periods
         nano, atto, event = terms.nano_epsilon, terms.atto_delta, terms.event_atto
         if terms.renew is None or periods is None:
@@ -237,23 +243,23 @@ class Balance:
         return nano, atto, min(event, atto)
 
 
-OUTLOOK_CHARGES = 10
-"""So many of the newest charges say what a question costs."""
+RECENT_CHARGES = 10
+"""The price of a question is estimated from this many of the newest charges."""
 
 MOST_QUESTIONS = 1_000_000
-"""More are not counted."""
+"""The count of remaining questions stops here."""
 
 
 @dataclass(frozen=True)
-class Outlook:
-    """The accounts that pay for an analyst, and how long they last.
+class RemainingQuestions:
+    """The accounts that pay for an analyst, and how many questions they can still pay for.
 
     Attributes:
       accounts: by name.
-      questions_left: how many more questions all of them pay for, each at the mean of the newest charges in the
-        account's own currency, at most MOST_QUESTIONS; None before the first charge.
-      like: how many charges that is the mean of.
-      limited_by: the account that is short first; None where none is.
+      questions_left: the remaining questions at the mean price of the newest charges, at most MOST_QUESTIONS; None
+        before the first charge.
+      like: how many charges the mean is over.
+      limited_by: the account that runs out first, or None.
     """
 
     accounts: tuple[AccountBalance, ...]
@@ -262,21 +268,22 @@ class Outlook:
     limited_by: str | None
 
 
-def outlook(paying: Sequence[Balance], charges: Sequence[Charge]) -> Outlook:
-    """How many more questions fit, in this window or period: rounded down, and a forecast, no promise.
+def remaining_questions(paying: Sequence[Balance], charges: Sequence[Charge]) -> RemainingQuestions:
+    """Estimate the remaining questions in this window or period, rounded down.
 
-    The charges are the analyst's, newest first; what was given back is none.
+    Args:
+      charges: the analyst's, newest first, without those that were given back.
     """
     shown = tuple(one.shown for one in paying)
     if not charges:
-        return Outlook(shown, None, 0, None)
+        return RemainingQuestions(shown, None, 0, None)
     fits = [(_fitting(one, charges), one.name) for one in paying]
     questions, short = min(fits, default=(MOST_QUESTIONS, ""))
-    return Outlook(shown, questions, len(charges), short if questions < MOST_QUESTIONS else None)
+    return RemainingQuestions(shown, questions, len(charges), short if questions < MOST_QUESTIONS else None)
 
 
 def _fitting(account: Balance, charges: Sequence[Charge]) -> int:
-    """The most that an account pays for; a kept answer that is served again costs the dataset nothing."""
+    """How many questions an account pays for. Cached answers cost the dataset nothing."""
     accounting = account.terms.accounting
     paid = [one for one in charges if account.name != DATASET or one.repeats is None]
     if not paid:

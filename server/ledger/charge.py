@@ -1,4 +1,4 @@
-"""What a query spends: asked for, reserved, recorded."""
+"""A charge: what a query asks for, what is reserved, and what the ledger records."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from privacy.accounting.event import PrivacyEvent
 from server.ledger.question_texts import Sealing
 
 SHOWN_MS = 3_600_000
-"""How finely anybody but the ledger's own file says when a question was put and settled: the hour."""
+"""Times of questions are shown with this precision, one hour, to everybody but the analyst who asked."""
 
 
 def shown_ms(at_ms: int) -> int:
-    """The hour in which a question was put or settled, in milliseconds since the epoch.
+    """Round the time of a question down to the hour, in milliseconds since the epoch.
 
-    How long it took depends on the data, and who asks one question after another puts each when the one before ends.
+    Exact times would reveal how long a question took, which depends on the data.
     """
     return at_ms // SHOWN_MS * SHOWN_MS
 
 
 ChargeState = Literal["reserved", "committed", "failed", "released", "crashed"]
-"""All but `released` count as spent."""
+"""All states but `released` count as spent."""
 
 
 @dataclass(frozen=True)
@@ -30,19 +30,18 @@ class Charge:
 
     Attributes:
       epsilon: above 0; rounded up to whole nano-epsilon.
-      delta: in [0, 1); rounded up to whole atto-delta. The release is (epsilon, delta)-DP: accounts that count by
-        basic composition are charged exactly that.
-      policy_hash: of the policy that the plan was made for.
-      plan_hash: of the plan; identifies the question without its literals.
-      event: what accounts that count in zCDP or Renyi are charged for; None stands for the least that is known of
-        an (epsilon, delta)-DP release: PureDP, or ApproxDP when delta is above 0.
-      answer_key: under which the answer is kept; empty when it is not kept.
-      repeats: the number of the charge whose kept answer is served again to another analyst, who pays for it in
-        full, as does the analyst's group; the dataset does not, since nothing new is released. None for a release.
-      idempotency_key: the client's own name of this request, unique among the analyst's charges; empty for none.
-      request_hash: what was sent under that key, so that a key that is used again for something else is noticed;
-        empty without a key, and in charges that are older than it.
-      sealing: what seals the words of the question for the entry; None: they are not kept.
+      delta: in [0, 1); rounded up to whole atto-delta. The release is (epsilon, delta)-DP, which is what accounts
+        with basic composition are charged.
+      policy_hash: the policy that the plan was made for.
+      plan_hash: identifies the question without its literals.
+      event: what zCDP and Renyi accounts are charged for. None stands for PureDP, or for ApproxDP if delta is above
+        0.
+      answer_key: the cache key of the answer; empty if it is not cached.
+      repeats: the charge whose cached answer is sold to another analyst. The analyst and the group pay in full. The
+        dataset pays nothing, since nothing new is released. None for a release.
+      idempotency_key: the client's name for this request, unique among the analyst's charges; or empty.
+      request_hash: of the request under that key, to detect reuse of the key for another request; or empty.
+      sealing: encrypts the question text for the entry; None: the text is not stored.
     """
 
     analyst: str
@@ -65,7 +64,7 @@ class Reservation:
     """A charge that is durably taken from all its accounts.
 
     Attributes:
-      id: its number among the charges of the ledger, from 1 without gaps.
+      id: the charge's number in the ledger, from 1 without gaps.
     """
 
     id: int
@@ -77,13 +76,11 @@ class ChargeRecord:
     """A charge as the ledger lists it.
 
     Attributes:
-      number: its number among the charges.
-      charge: what was taken; its epsilon and delta are the rounded ones.
-      state: what became of it.
-      accounts: the accounts that paid.
-      reserved_at_ms, settled_at_ms: milliseconds since the epoch; how far they lie apart depends on the data, so
-        nobody is shown them but the analyst who asked, who is shown the former.
-      sealed_question: the words, as `question_texts.py` seals them; None where they were not kept.
+      charge: with epsilon and delta as rounded.
+      state: whether it is open, and how it ended.
+      reserved_at_ms, settled_at_ms: milliseconds since the epoch. Their difference depends on the data: only the
+        analyst who asked sees the first, and nobody sees the second exactly.
+      sealed_question: the encrypted question text (`question_texts.py`), or None.
     """
 
     number: int
@@ -96,12 +93,12 @@ class ChargeRecord:
 
     @property
     def shown_reserved_at_ms(self) -> int:
-        """When it was put, to the hour, as others than its analyst may know."""
+        """The hour of the reservation, for everybody but its analyst."""
         return shown_ms(self.reserved_at_ms)
 
     @property
     def shown_settled_at_ms(self) -> int | None:
-        """When it was settled, to the hour."""
+        """The hour of the settlement, or None."""
         return None if self.settled_at_ms is None else shown_ms(self.settled_at_ms)
 
 
@@ -111,9 +108,9 @@ class CachedAnswer:
 
     Attributes:
       number: the charge under which it was released.
-      answer: its bytes, as they were given to `commit`.
-      charge: that charge; what another analyst would have to pay.
-      paid: whether the analyst who asks was charged for this very answer.
+      answer: the bytes given to `commit`.
+      charge: that charge, which is the price for another analyst.
+      paid: has the asking analyst paid for this very answer?
     """
 
     number: int

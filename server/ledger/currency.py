@@ -1,8 +1,7 @@
-"""Amounts as exact whole numbers in an account's currency: what a charge costs there, and what still fits.
+"""Amounts as exact whole numbers: what a charge costs an account, and what still fits.
 
-Epsilon is counted in nano (1e-9), delta in atto (1e-18). What an analyst is charged is rounded up, what an analyst
-was granted or has left is rounded down: every rounding is on the side of the people in the data. Sums are exact, so
-no order of charges overspends.
+Epsilon is counted in nano (1e-9) and delta in atto (1e-18). Charges are rounded up, grants and balances down, so
+every rounding favours the people in the data. Sums are exact, so no order of charges overspends.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from server.ledger.account import Accounting
 from server.ledger.charge import Charge
 
 MAX_EPSILON = 1e9
-"""The largest epsilon that is counted: 1e18 nano, within a signed 64-bit integer."""
+"""The largest epsilon: 1e18 nano, within a signed 64-bit integer."""
 
 _EPSILON_DIGITS = 9
 _DELTA_DIGITS = 18
@@ -43,7 +42,7 @@ def charged_delta(delta: float) -> int:
 
 
 def granted_epsilon(epsilon: float) -> int:
-    """Nano-epsilon of a budget, rounded down; epsilon in [1e-9, MAX_EPSILON]. Raises InvalidSetting."""
+    """Nano-epsilon of a grant, rounded down; epsilon in [1e-9, MAX_EPSILON]. Raises InvalidSetting."""
     nano = _units(_checked_epsilon(epsilon), _EPSILON_DIGITS, ROUND_FLOOR)
     if not nano:
         raise InvalidSetting("a budget of epsilon is at least 1e-9")
@@ -51,17 +50,17 @@ def granted_epsilon(epsilon: float) -> int:
 
 
 def granted_delta(delta: float) -> int:
-    """Atto-delta of a budget, rounded down; delta in [0, 1). Raises InvalidSetting."""
+    """Atto-delta of a grant, rounded down; delta in [0, 1). Raises InvalidSetting."""
     return _units(_checked_delta(delta), _DELTA_DIGITS, ROUND_FLOOR)
 
 
 def epsilon_of(nano: int) -> float:
-    """The largest float whose charge is at most `nano` nano-epsilon (0.0 for none)."""
+    """The largest float that is charged as at most `nano` nano-epsilon."""
     return _float_at_most(Decimal(nano).scaleb(-_EPSILON_DIGITS))
 
 
 def delta_of(atto: int) -> float:
-    """The largest float whose charge is at most `atto` atto-delta."""
+    """The largest float that is charged as at most `atto` atto-delta."""
     return _float_at_most(Decimal(atto).scaleb(-_DELTA_DIGITS))
 
 
@@ -78,7 +77,7 @@ def _checked_delta(delta: float) -> float:
 
 
 def _units(amount: float, digits: int, rounding: str) -> int:
-    """Through repr: 0.1 is meant as one tenth, not as the binary fraction a little above it."""
+    """Convert through repr, so that 0.1 means one tenth and not the binary fraction slightly above it."""
     return int(Decimal(repr(float(amount))).scaleb(digits).to_integral_value(rounding))
 
 
@@ -97,15 +96,15 @@ _ACCOUNTANTS: dict[str, Accountant[Any]] = {
 
 
 def nothing(accounting: Accounting) -> Spent:
-    """What an account has spent at first."""
+    """The spending of a new account."""
     return cast(Spent, _ACCOUNTANTS[accounting].nothing)
 
 
 def amount_of(accounting: Accounting, charge: Charge) -> Spent:
-    """What a charge costs an account, rounded up.
+    """The cost of a charge in an account's currency, rounded up.
 
-    By basic composition that is (epsilon, delta), which the release satisfies whatever its event says.
-    Raises: InvalidSetting for an epsilon or delta out of range, and for an event without a rule.
+    By basic composition that is (epsilon, delta), whatever the event.
+    Raises: InvalidSetting for an epsilon or delta out of range, and for an event without a composition rule.
     """
     amount = Amount(charged_epsilon(charge.epsilon), charged_delta(charge.delta))
     if accounting == "basic":
@@ -122,19 +121,19 @@ def least_known(epsilon: float, delta: float) -> PrivacyEvent:
 
 
 def admits(accounting: Accounting, granted: tuple[int, int, int], spent: Spent, amount: Spent) -> bool:
-    """Whether an amount fits beside what is spent; granted is nano-epsilon, atto-delta and atto-delta for events."""
+    """Does an amount fit beside the spending? `granted` is nano-epsilon, atto-delta, and atto-delta for events."""
     return cast(Any, _filter(accounting, *granted)).admits(spent, amount)  # type: ignore[no-any-return]
 
 
 def plus(spent: Spent, amount: Spent) -> Spent:
-    """The sum of two amounts of one currency."""
+    """Add two amounts of one currency."""
     return cast(Spent, cast(Any, spent) + amount)
 
 
 def less(spent: Spent, amount: Spent) -> Spent:
-    """What is spent after an amount within it is given back; what had passed all bounds stays there.
+    """Subtract an amount that is given back. Spending beyond every bound stays there.
 
-    Raises: InvalidParameter when the amount was not within it.
+    Raises: InvalidParameter if the amount is not of the same currency.
     """
     atto = spent.atto_delta - amount.atto_delta
     if isinstance(spent, Amount) and isinstance(amount, Amount):
@@ -148,7 +147,7 @@ def less(spent: Spent, amount: Spent) -> Spent:
 
 
 def mean_times(amounts: Sequence[Spent], times: int, questions: int) -> Spent:
-    """So many times the mean of what so many questions cost, rounded up; some of them may have cost nothing."""
+    """Multiply the mean cost of `questions` questions by `times`, rounded up; some of them may have been free."""
     total = reduce(plus, amounts)
 
     def scaled(amount: int) -> int:
@@ -164,7 +163,7 @@ def mean_times(amounts: Sequence[Spent], times: int, questions: int) -> Spent:
 
 @lru_cache(maxsize=4096)
 def epsilon_left(accounting: Accounting, granted: tuple[int, int, int], spent: Spent, delta: float) -> float:
-    """The largest epsilon of one more query with a delta that fits, to the last 1e-9; 0.0 for none; as `admits`."""
+    """The largest epsilon of one more query with this delta that fits, to 1e-9; 0.0 for none."""
     budget = _filter(accounting, *granted)
     if isinstance(budget, BudgetFilter) and isinstance(spent, Amount):
         left = budget.left(spent)
@@ -174,7 +173,7 @@ def epsilon_left(accounting: Accounting, granted: tuple[int, int, int], spent: S
 
 
 def check_filter(accounting: Accounting, nano_epsilon: int, atto_delta: int, event_atto: int) -> None:
-    """Raises InvalidParameter when no filter keeps such a budget; `event_atto` is the delta for events alone."""
+    """Raises InvalidParameter if no privacy filter exists for a budget; `event_atto` is the delta for events."""
     if accounting == "basic" and event_atto:
         raise InvalidParameter("basic composition keeps no part of delta apart")
     _filter(accounting, nano_epsilon, atto_delta, event_atto)

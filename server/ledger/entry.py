@@ -1,8 +1,7 @@
-"""An entry, the only thing that is ever written down: what it says, by its kind, and its JSON form.
+"""Entries, the only thing that is written down: their kinds, contents and JSON form.
 
-Everything else in the ledger follows from the entries. A new kind is a member of `EntryKind` and a class of
-`EntryContent` here, a write (`writes/`), and what follows from it (`verify.py`); the type checker names every place
-that has not decided about it.
+All other tables follow from the entries. A new kind needs a member of `EntryKind`, a class in `EntryContent`, a write
+in `writes/` and a case in `verify.py`. The type checker names every place that lacks one.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from server.ledger.terms import Terms
 
 
 class EntryKind(StrEnum):
-    """The kinds of entries, as the chain of hashes holds them; none may ever be renamed."""
+    """The kinds of entries. They stand in the hash chain, so none may ever be renamed."""
 
     OPENED = "opened"
     RESERVED = "reserved"
@@ -46,8 +45,9 @@ class EntryKind(StrEnum):
 
     @property
     def is_act(self) -> bool:
-        """Was it done by a custodian or by the proxy itself? Otherwise it belongs to a question, so that when it was
-        written depends on the data."""
+        """Is it an act of an administrator or of the proxy itself? Other entries belong to questions, and their times
+        depend on the data.
+        """
         return self not in _OF_QUESTIONS
 
 
@@ -58,30 +58,30 @@ _OF_QUESTIONS = frozenset(
 
 @dataclass(frozen=True)
 class _Content:
-    """What every kind has; a field that is None by default is left out of the JSON where it is None."""
+    """The base of all contents. A field whose default is None is left out of the JSON when it is None."""
 
     kind: ClassVar[EntryKind]
 
     @property
     def json(self) -> dict[str, object]:
-        """Strings, whole numbers, booleans, None, and lists and objects of them."""
+        """The JSON form: strings, whole numbers, booleans, None, and lists and objects of them."""
         values = {field.name: (getattr(self, field.name), field.default) for field in fields(self)}
         return {name: value for name, (value, default) in values.items() if value is not None or default is not None}
 
     @classmethod
     def arguments(cls, said: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments of the class in its JSON form; fields of later versions are left aside."""
+        """The constructor's arguments from the JSON form; fields of later versions are ignored."""
         return {field.name: said[field.name] for field in fields(cls) if field.name in said}
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """The content that a text has. Raises: as `entry_content`."""
+        """Parse a content. Raises: as `entry_content`."""
         return cls(**cls.arguments(json.loads(text)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Act(_Content):
-    """What is done on somebody's word: who did it, and why."""
+    """The base of all acts: who did it, and why."""
 
     by: str
     reason: str
@@ -89,7 +89,7 @@ class _Act(_Content):
 
 @dataclass(frozen=True)
 class Opened(_Content):
-    """The first entry: which ledger this is."""
+    """The first entry: the ledger's id."""
 
     kind = EntryKind.OPENED
     ledger: str
@@ -97,15 +97,14 @@ class Opened(_Content):
 
 @dataclass(frozen=True, kw_only=True)
 class Reserved(_Content):
-    """A charge taken from its accounts; the fields are those of `Charge`, its amounts rounded up to whole numbers.
+    """A charge taken from its accounts. The fields are those of `Charge`, with amounts rounded up to whole numbers.
 
     Attributes:
-      charge: its number.
       event: as `charge_rows.save_event` writes it.
-      request_hash: None in charges that are older than it.
-      accounts: by name: the accounting, and when the window began, in milliseconds since the epoch.
+      request_hash: None in charges from before it was recorded.
+      accounts: by name: the accounting, and the start of the window in milliseconds since the epoch.
       amounts: by accounting: what was taken, as `privacy.accounting.amounts` writes it.
-      sealed_question: the words of the question, sealed (`question_texts.py`); None where they are not kept.
+      sealed_question: the encrypted question text (`question_texts.py`), or None.
     """
 
     kind = EntryKind.RESERVED
@@ -129,12 +128,11 @@ class Reserved(_Content):
 
 @dataclass(frozen=True, kw_only=True)
 class _Settlement(_Content):
-    """What became of a charge.
+    """The end of a charge.
 
     Attributes:
-      charge: its number.
-      answer: SHA-256 of the answer that is kept, in hex.
-      analyst, plan_hash: of a failure that counts against the limit; None for all other settlements.
+      answer: SHA-256 of the cached answer in hex, or None.
+      analyst, plan_hash: of a failure that counts against the limit; otherwise None.
     """
 
     charge: int
@@ -150,7 +148,7 @@ class Committed(_Settlement):
 
 
 class Failed(_Settlement):
-    """It was not answered, though private rows could have been read."""
+    """The question was not answered, though private rows could have been read."""
 
     kind = EntryKind.FAILED
 
@@ -162,7 +160,7 @@ class Released(_Settlement):
 
 
 class Crashed(_Settlement):
-    """The process ended in between."""
+    """The process ended before it settled the charge."""
 
     kind = EntryKind.CRASHED
 
@@ -174,7 +172,7 @@ class _OfAnalyst(_Act):
 
 @dataclass(frozen=True, kw_only=True)
 class AnalystAdded(_OfAnalyst):
-    """A new analyst; `credentials` is their fingerprint."""
+    """A new analyst; `credentials` is a fingerprint."""
 
     kind = EntryKind.ANALYST
     role: str
@@ -184,7 +182,7 @@ class AnalystAdded(_OfAnalyst):
 
 @dataclass(frozen=True, kw_only=True)
 class KeyChanged(_OfAnalyst):
-    """Other credentials, by their fingerprint."""
+    """A new key; `credentials` is its fingerprint."""
 
     kind = EntryKind.KEY
     credentials: str
@@ -192,7 +190,7 @@ class KeyChanged(_OfAnalyst):
 
 @dataclass(frozen=True, kw_only=True)
 class RoleChanged(_OfAnalyst):
-    """What the analyst's key opens."""
+    """A new role of an analyst."""
 
     kind = EntryKind.ROLE
     role: str
@@ -200,7 +198,7 @@ class RoleChanged(_OfAnalyst):
 
 @dataclass(frozen=True, kw_only=True)
 class Enabled(_OfAnalyst):
-    """The analyst may ask. In older ledgers `enabled` is 0 where the analyst was disabled."""
+    """The analyst may ask. In older ledgers `enabled` is 0 for an analyst who was disabled."""
 
     kind = EntryKind.ENABLED
     enabled: int
@@ -216,7 +214,7 @@ class Disabled(_OfAnalyst):
 
 @dataclass(frozen=True, kw_only=True)
 class GroupChanged(_OfAnalyst):
-    """The group that pays beside the analyst, or none."""
+    """The analyst's new group, whose account also pays; or None."""
 
     kind = EntryKind.GROUP
     group: str | None
@@ -224,7 +222,7 @@ class GroupChanged(_OfAnalyst):
 
 @dataclass(frozen=True, kw_only=True)
 class Granted(_Act):
-    """What an account may spend; the JSON has the fields of its terms beside the others."""
+    """The grant of an account. The JSON has the fields of `terms` beside the others."""
 
     kind = EntryKind.GRANT
     account: str
@@ -232,20 +230,25 @@ class Granted(_Act):
 
     @property
     def json(self) -> dict[str, object]:
-        """As of every content, flat."""
+        """The flat JSON form, as of every content."""
         return {"account": self.account, "by": self.by, "reason": self.reason} | self.terms.content
 
     @classmethod
     def arguments(cls, said: Mapping[str, Any]) -> dict[str, Any]:
-        """As of every content."""
+        """The constructor's arguments, as of every content."""
         terms = Terms(**{field.name: said[field.name] for field in fields(Terms) if field.name in said})
         return {"account": said["account"], "terms": terms, "by": said["by"], "reason": said["reason"]}
 
 
 @dataclass(frozen=True, kw_only=True)
 class PolicyAccepted(_Act):
-    """The policy in force from now on; what makes rows people's own, or None (not noted); what is weaker; which rows
-    the custodian knows to be counted less than others, or None."""
+    """A policy is in force from now on.
+
+    Attributes:
+      ownership: the foreign keys through which rows are owned; None in entries from before it was recorded.
+      weakens: what protects less than under the policy before.
+      acknowledged: the reductions of contributions that the administrator has acknowledged, or None.
+    """
 
     kind = EntryKind.POLICY
     policy_hash: str
@@ -256,7 +259,7 @@ class PolicyAccepted(_Act):
 
 @dataclass(frozen=True, kw_only=True)
 class DataBumped(_Act):
-    """The data is a new load, of this version; `mirror` names the copy that was made of it, where one was."""
+    """A new data version; `mirror` names the copy that was made of it, if any."""
 
     kind = EntryKind.DATA
     version: int
@@ -265,11 +268,11 @@ class DataBumped(_Act):
 
 @dataclass(frozen=True, kw_only=True)
 class KeysChecked(_Act):
-    """Keys that no constraint enforces have been counted over all rows, and none is held twice.
+    """Declared keys without a constraint were counted over all rows, and each value occurs once.
 
     Attributes:
-      version: of the data that was counted.
-      fingerprint: of the database's structure then.
+      version: the data version that was counted.
+      fingerprint: of the database's structure at that time.
     """
 
     kind = EntryKind.CHECKED
@@ -280,21 +283,21 @@ class KeysChecked(_Act):
 
 @dataclass(frozen=True, kw_only=True)
 class PeriodsNoted(_Act):
-    """Which periods of append-only tables are closed in a version of the data, and since when they are as they are.
+    """Which periods of append-only tables are closed in a data version, and since when their rows are unchanged.
 
-    No row follows from it: digests are made with a key that the custodian keeps beside the policy.
+    No other table follows from it. Digests are made with a key that the administrator stores beside the policy.
 
     Attributes:
-      version: of the data that was read.
-      fingerprint: of the database's structure then.
-      key: which key the digests are made with, by a hash of it.
-      nonce: random, in all digests of this entry; empty in entries of versions that had none.
-      loads: the versions of which this was noted, with their fingerprints; the newest last.
+      version: the data version that was read.
+      fingerprint: of the database's structure at that time.
+      key: a hash of the key of the digests.
+      nonce: random, part of all digests of this entry; empty in older entries.
+      loads: the data versions with such an entry, with their fingerprints; the newest last.
       tables: by append-only table: `before`, the first day that is not closed; `ways`, by the name of a chain of
-        references (`planner.reuse.period_scope`): `shape`, a hash of what was read, and `periods`, by the name of
-        each (`server.answers.periods.noted_periods`), the version since which it is so, and its digest.
+        references (`planner.reuse.period_scope`): `shape`, a hash of what was read, and `periods`, by name
+        (`server.answers.periods.noted_periods`): the version since which it is unchanged, and its digest.
       whole: by public table: `shape`, `since` and `digest`.
-      reopened: what the custodian has called changed, or would not vouch for: table, period and version.
+      reopened: table, period and version of each period that the administrator reported as changed.
     """
 
     kind = EntryKind.PERIODS
@@ -310,7 +313,7 @@ class PeriodsNoted(_Act):
 
 @dataclass(frozen=True, kw_only=True)
 class Restored(_Act):
-    """The ledger was restored from a copy that lacks so many entries; None: nothing told how many."""
+    """The ledger was restored from a copy that lacks `missing` entries; None: the number is unknown."""
 
     kind = EntryKind.RESTORED
     missing: int | None
@@ -318,7 +321,7 @@ class Restored(_Act):
 
 @dataclass(frozen=True, kw_only=True)
 class ClockNoted(_Act):
-    """The clock is behind the ledger (`writes/clock.py`); both in milliseconds."""
+    """The clock is behind the ledger (`writes/clock.py`); both fields are in milliseconds."""
 
     kind = EntryKind.CLOCK
     offset_ms: int
@@ -327,7 +330,7 @@ class ClockNoted(_Act):
 
 @dataclass(frozen=True, kw_only=True)
 class Renewed(_Act):
-    """An account starts again from nothing: the period that it is in now has this number (`terms.Periods`)."""
+    """An account is reset: its current period has this number (`terms.Periods`)."""
 
     kind = EntryKind.RENEWED
     account: str
@@ -336,14 +339,15 @@ class Renewed(_Act):
 
 @dataclass(frozen=True, kw_only=True)
 class Tuning(_Act):
-    """An epsilon is taken for counting how much people have, before a row is read. Everybody sees what it finds.
+    """An epsilon is reserved to measure contributions, before a row is read. Everybody may see the result.
 
     Attributes:
       tuning: its number, from 1 without gaps.
-      nano_epsilon: what it spends, rounded up.
-      policy_hash: of the policy that says whose rows are counted.
-      measures: what is counted of each person: a table, and `rows` or a column.
-      accounts, amounts: as of `Reserved`: the dataset's account, or none where there is none.
+      nano_epsilon: its cost, rounded up.
+      version: the data version that is measured.
+      policy_hash: the policy that declares who owns which rows.
+      measures: what is measured per person: a table, and `rows` or a column.
+      accounts, amounts: as in `Reserved`: the dataset's account, or none if there is none.
     """
 
     kind = EntryKind.TUNING
@@ -358,12 +362,12 @@ class Tuning(_Act):
 
 @dataclass(frozen=True, kw_only=True)
 class Tuned(_Act):
-    """What a tuning came to.
+    """The end of a tuning.
 
     Attributes:
       tuning: its number.
-      histograms: the released ones (`server.ledger.tuning`), in the order of its measures; None: no private row was
-        read, so the epsilon is given back.
+      histograms: the released ones (`server.ledger.tuning`), in the order of `measures`. None: no private row was
+        read, and the epsilon is given back.
     """
 
     kind = EntryKind.TUNED
@@ -394,15 +398,15 @@ EntryContent: TypeAlias = (
     | Tuning
     | Tuned
 )
-"""All of them: what branches over it ends with `assert_never`, so the type checker finds a branch that is missed."""
+"""All contents. Code that branches over it ends with `assert_never`, so the type checker finds a missing case."""
 
 _CLASSES: dict[str, type[EntryContent]] = {one.kind: one for one in get_args(EntryContent)}
 
 
 def entry_content(kind: str, text: str) -> EntryContent:
-    """The content of an entry as it is stored; of the values nothing is checked but that they are there.
+    """Parse a stored content. It checks that fields are present, not their values.
 
-    Raises: ValueError for a kind that there is not; KeyError or TypeError for a field that is missing.
+    Raises: ValueError for an unknown kind; KeyError or TypeError for a missing field.
     """
     if kind not in _CLASSES:
         raise ValueError(f"no entry is of the kind {kind}")
@@ -411,13 +415,13 @@ def entry_content(kind: str, text: str) -> EntryContent:
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of the ledger.
+    """One entry of the ledger.
 
     Attributes:
       number: from 1 without gaps.
-      at_ms: milliseconds since the epoch; never before the entry before it, whatever the clock did.
-      content: what the kind says (`EntryContent`), as it is stored: the hash is over this form.
-      hash: SHA-256 over the previous entry's hash and the canonical encoding of all of the above, 32 bytes.
+      at_ms: milliseconds since the epoch; never before the previous entry.
+      content: as stored (`EntryContent`); the hash covers this form.
+      hash: SHA-256 over the previous entry's hash and the canonical encoding of the other fields, 32 bytes.
     """
 
     number: int
@@ -428,19 +432,21 @@ class Entry:
 
     @property
     def shown_at_ms(self) -> int:
-        """When, as it may be shown: exactly for what custodians do, to the hour where it depends on the data."""
+        """The time that may be shown: exact for administrators' acts, rounded to the hour where it depends on the
+        data.
+        """
         exactly = self.kind.is_act and self.kind is not EntryKind.TUNED
         return self.at_ms if exactly else shown_ms(self.at_ms)
 
 
 @dataclass(frozen=True)
 class Verification:
-    """What a walk over the whole ledger found.
+    """The result of verifying the whole ledger.
 
     Attributes:
-      entries: how many entries hold.
-      head: the hash of the last entry that holds, in hex: noted elsewhere, it proves the whole ledger up to there.
-      fault: what does not hold, or None.
+      entries: how many entries are valid.
+      head: the hash of the last valid entry, in hex. Noted elsewhere, it proves the ledger up to there.
+      fault: what is wrong, or None.
     """
 
     entries: int

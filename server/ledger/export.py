@@ -1,4 +1,4 @@
-"""The ledger for a spreadsheet, or for whoever compares its hashes; page by page, however long it is."""
+"""Export the ledger as CSV or JSON lines, page by page."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _COLUMNS: Mapping[str, Callable[[ChargeRecord], object]] = {
 
 
 def charges_csv(ledger: Ledger) -> Iterator[str]:
-    """One line per charge, below a header, and behind them one per tuning, which is nobody's and has no number."""
+    """CSV: a header, one line per charge, then one line per tuning, which has no analyst and no number."""
     yield _lines([tuple(_COLUMNS)])
     after = 0
     while page := ledger.charges(after=after, limit=_PAGE):
@@ -45,7 +45,7 @@ def charges_csv(ledger: Ledger) -> Iterator[str]:
 
 
 def entries_jsonl(ledger: Ledger) -> Iterator[str]:
-    """One JSON object per entry and line, with its hash in hex."""
+    """One JSON object per line and entry, with its hash in hex."""
     after = 0
     while page := ledger.entries(after=after, limit=_PAGE):
         yield "".join(json.dumps(_object(entry), ensure_ascii=False) + "\n" for entry in page)
@@ -56,7 +56,7 @@ EXPORTS: Mapping[Literal["csv", "json"], Callable[[Ledger], Iterator[str]]] = {
     "csv": charges_csv,
     "json": entries_jsonl,
 }
-"""By format."""
+"""The exports by format."""
 
 
 def _lines(rows: list[tuple[object, ...]]) -> str:
@@ -66,7 +66,7 @@ def _lines(rows: list[tuple[object, ...]]) -> str:
 
 
 def _tuning_row(record: TuningRecord) -> tuple[object, ...]:
-    """The same of a tuning."""
+    """A tuning in the same columns."""
     paid = "dataset" if record.paid else ""
     row = (None, None, record.epsilon, 0.0, record.state, paid, None, "tune", None, None, None, record.reserved_at_ms)
     return (*row, None)

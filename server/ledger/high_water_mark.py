@@ -1,12 +1,11 @@
-"""The marker: a small file beside the policy that remembers which ledger there is and how far it had come.
+"""The marker: a small file beside the policy that records which ledger exists and how many entries it has.
 
-Deleting the ledger, or putting an old copy in its place, would give every analyst the spent budget back. The marker
-notices both, and by its hash also an old copy that went on in another way. It is written before every change of the
-ledger and when it is closed, so that an old copy is noticed unless all it misses is the last change of a process that
-was killed.
+Without it, deleting the ledger or restoring an old copy would give back every spent budget. By its hash it also
+detects an old copy that went on differently. It is written before every change and when the ledger is closed. So an
+old copy goes unnoticed only if it lacks nothing but the last change of a killed process.
 
-It is overwritten in place, within one sector of the disk, and not synced: a killed process loses nothing of it, and
-after a power cut it may be some seconds old, but never ahead of the ledger.
+It is overwritten in place, within one disk sector, and not synced. A killed process loses nothing. After a power cut
+it may be seconds old, but never ahead of the ledger.
 """
 
 from __future__ import annotations
@@ -24,17 +23,17 @@ from pydantic import Field, TypeAdapter, ValidationError
 from server.errors import LedgerFull, LedgerInvalid, LedgerReadOnly, LedgerUnavailable
 
 ROOM_BYTES = 1 << 20
-"""What must be free: a hundred charges and their answers, with SQLite's log of them."""
+"""The free space that is required: about a hundred charges with answers, and SQLite's log of them."""
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _READ_ONLY = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
 
 
 def check_room(folder: Path) -> None:
-    """Whether a file in the folder can grow by ROOM_BYTES; it is gone afterwards.
+    """Check that a file in the folder can grow by ROOM_BYTES.
 
     Raises: LedgerFull, LedgerReadOnly, LedgerUnavailable.
-    Cost: some ten microseconds; nothing is synced.
+    Cost: about ten microseconds; nothing is synced.
     """
     try:
         with tempfile.TemporaryFile(prefix=".room-", dir=folder) as file:
@@ -44,7 +43,7 @@ def check_room(folder: Path) -> None:
 
 
 def refused(error: OSError, message: str) -> LedgerUnavailable:
-    """The error of a file that could not be written: on a full disk, a read-only one, or for another reason."""
+    """The ledger's error for an OSError of a write: full, read-only or unavailable."""
     if error.errno in _FULL:
         return LedgerFull(f"{message} The disk is full.")
     if error.errno in _READ_ONLY:
@@ -53,16 +52,16 @@ def refused(error: OSError, message: str) -> LedgerUnavailable:
 
 
 _LENGTH = 256
-"""Bytes; all markers have the same length, so that a new one covers the old one."""
+"""Bytes of every marker, so that a new one covers the old one."""
 
 
 @dataclass(frozen=True)
 class HighWaterMark:
-    """What is known of the ledger.
+    """What the marker records.
 
     Attributes:
-      entries: how many entries it certainly holds.
-      hash: of the last of these, in hex.
+      entries: how many entries the ledger has at least.
+      hash: of the last of them, in hex.
     """
 
     ledger: str
@@ -74,7 +73,7 @@ _MARKER = TypeAdapter(HighWaterMark)
 
 
 def read_marker(path: Path) -> HighWaterMark | None:
-    """The marker, or None when there is none. Raises LedgerInvalid when it is not readable as one."""
+    """Read the marker; None if there is none. Raises LedgerInvalid if it is malformed."""
     try:
         return _MARKER.validate_json(path.read_bytes(), strict=True)
     except FileNotFoundError:
@@ -87,7 +86,7 @@ def read_marker(path: Path) -> HighWaterMark | None:
 
 
 def write_marker(path: Path, marker: HighWaterMark) -> None:
-    """Overwrite the marker, or make it. Cost: some ten microseconds. Raises LedgerUnavailable."""
+    """Create or overwrite the marker. Cost: about ten microseconds. Raises LedgerUnavailable."""
     try:
         descriptor = os.open(path, os.O_WRONLY)
         try:
@@ -103,7 +102,7 @@ def write_marker(path: Path, marker: HighWaterMark) -> None:
 
 
 def sync_marker(path: Path) -> None:
-    """Make what was last written durable. Raises LedgerUnavailable."""
+    """Make the last written marker durable. Raises LedgerUnavailable."""
     try:
         _sync(path, os.O_RDONLY)
     except OSError as error:
@@ -111,12 +110,12 @@ def sync_marker(path: Path) -> None:
 
 
 def sync_directory(path: Path) -> None:
-    """Make the creation or renaming of a file in the directory durable."""
+    """Make the creation or renaming of a file in a directory durable."""
     _sync(path, os.O_RDONLY | os.O_DIRECTORY)
 
 
 def _make_marker(path: Path, marker: HighWaterMark) -> None:
-    """A new marker appears whole or not at all."""
+    """Create the marker atomically."""
     try:
         descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         try:

@@ -1,7 +1,4 @@
-"""The ledger: who may spend how much, and what has been spent; durable before any row is read.
-
-Each method is one read or one write of a store; the rules are in the files that it calls.
-"""
+"""The ledger's interface. Each method is one read or one write of a store; the rules are in the files it calls."""
 
 from __future__ import annotations
 
@@ -21,8 +18,8 @@ from server.errors import (
 )
 from server.ledger import tuning
 from server.ledger.account import AccountBalance, Grant, GrantChange, analyst_account, grant_before, named_account
-from server.ledger.analyst import CUSTODIAN, Act, Analyst, Credentials, Role
-from server.ledger.balance import OUTLOOK_CHARGES, Balance, Outlook, outlook
+from server.ledger.analyst import ADMINISTRATOR, Act, Analyst, Credentials, Role
+from server.ledger.balance import RECENT_CHARGES, Balance, RemainingQuestions, remaining_questions
 from server.ledger.charge import Charge, Reservation
 from server.ledger.entry import (
     Committed,
@@ -52,8 +49,8 @@ from server.ledger.writes.reserve import (
     AnsweredElsewhere,
     Settled,
     Short,
+    budget_check,
     claim_all,
-    foreseen,
     paying_accounts,
     recover,
     settle,
@@ -61,14 +58,14 @@ from server.ledger.writes.reserve import (
 from server.query import Budget
 
 _NOTED_FIRST = 2
-"""So many things may have to be noted before a write: the clock, and that periods are over."""
+"""A write may first have to record this many things: the clock, and ended periods."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 def _read(work: Callable[Concatenate[Reading, P], T]) -> Callable[Concatenate[Ledger, P], T]:
-    """A method of the ledger that is one read, by the function that says what it reads."""
+    """Make a ledger method of a function that reads."""
 
     @wraps(work)
     def method(self: Ledger, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -78,24 +75,21 @@ def _read(work: Callable[Concatenate[Reading, P], T]) -> Callable[Concatenate[Le
 
 
 class Ledger:
-    """Append-only accounts of privacy budgets over any store. Usable from any thread, not across a fork.
+    """Append-only privacy budgets over any store. Any thread may use it; it does not survive a fork.
 
     A charge is *reserved*, then settled once: *committed* (answered), *failed* (not answered, though private rows
-    could have been read), *released* (given back: no private row was read) or *crashed* (the process ended in
-    between). All but *released* count as spent, *reserved* included.
+    could have been read), *released* (given back: no private row was read) or *crashed* (the process ended first).
+    All states but *released* count as spent.
 
-    Every method raises LedgerUnavailable when the store fails and TooManyQueries when it stays busy; the ones that
-    settle raise ChargeUnsettled for both, since the charge stands then. Where it is not known whether a charge was
-    reserved or given back, `claim_all` and `release` raise LedgerUncertain. Reads are never behind a writer.
+    Every method raises LedgerUnavailable if the store fails and TooManyQueries if it stays busy. Methods that settle
+    raise ChargeUnsettled instead, since the charge stands then. `claim_all` and `release` raise LedgerUncertain if
+    the outcome is unknown. Reads never wait for a writer.
 
-    Each act of a custodian is one entry with who did it and why, and raises UnknownAnalyst where it names one.
+    An administrator's act is one entry with its author and reason. It raises UnknownAnalyst for an unknown name.
 
     Attributes:
-      id: which ledger this is; never changes.
-      local: is it a file of this machine, which is read in microseconds?
-
-    Args:
-      store: holds the tables; closed with the ledger.
+      id: of this ledger; it never changes.
+      local: is it a file of this machine, with reads in microseconds?
     """
 
     def __init__(self, store: Store) -> None:
@@ -105,76 +99,74 @@ class Ledger:
         self._operations = itertools.count(1)  # next() of it is atomic
 
     def claim_all(self, charges: Sequence[Charge]) -> tuple[Reservation, ...] | None:
-        """Take each charge from the analyst's account, the group's and the dataset's, or none from any; durable on
-        return.
+        """Reserve each charge in the accounts of the analyst, the group and the dataset: all charges or none. Durable
+        on return.
 
-        Returns: None where one of the answers is kept, or another proxy that lives is measuring it; for a charge that
-          `repeats`, where the analyst has paid for it, or is about to. Nothing is written then; look for the kept
-          answer a little later.
-        Raises: BudgetExhausted (which account is short, what is left, and the largest epsilon that fits all of
-          them), QueryTooExpensive (a cap on single queries), UnknownAnalyst (also when disabled), InvalidSetting,
-          DuplicateRequest (the idempotency key was used), LedgerInvalid (`repeats` names no kept answer of that key
-          and price); TooManyFailures, TooManyOwnQueries and TooManyQueries where one failure more would be too many
-          (of the analyst, or of all), and RateLimited after too many charges that were given back.
+        Returns: None if one of the answers is cached, or another live proxy is measuring it. For a charge that
+          `repeats`: if the analyst has paid for it or is about to. Nothing is written then. Look in the cache a
+          little later.
+        Raises: BudgetExhausted, QueryTooExpensive, UnknownAnalyst, InvalidSetting, DuplicateRequest; LedgerInvalid if
+          `repeats` names no cached answer of that key and price. TooManyFailures, TooManyOwnQueries or TooManyQueries
+          if another failure would exceed a limit; RateLimited after too many charges that were given back.
         """
         try:
             return self._reserved(claim_all, self._store, charges)
         except AnsweredElsewhere:
             return None
 
-    def foreseen(self, charges: Sequence[Charge]) -> BudgetExhausted | QueryTooExpensive | None:
-        """How the charges would be refused if they were reserved together now; None where they all fit.
+    def budget_check(self, charges: Sequence[Charge]) -> BudgetExhausted | QueryTooExpensive | None:
+        """The refusal if these charges were reserved now; None if they all fit.
 
-        One read, never behind a writer; nothing is promised: another question may be charged in between.
+        One read. Another question may be charged before these are.
         Raises: UnknownAnalyst.
         """
-        found = self._store.read(lambda reading: foreseen(charges, reading))
+        found = self._store.read(lambda reading: budget_check(charges, reading))
         return exhausted(found.charge, found.accounts, found.paying) if isinstance(found, Short) else found
 
     def commit(self, reservation: Reservation, answer: bytes | None = None) -> Budget:
-        """The query was answered; the answer is kept, in the same write, under the charge's answer key.
+        """Settle a charge as answered and cache the answer under its key, in one write.
 
         Returns: the analyst's budget afterwards.
-        Raises: LedgerInvalid when the charge was settled before (also: as crashed, by a proxy that took this one for
-          dead). The charge stands then, and the answer must not leave.
+        Raises: LedgerInvalid if the charge was settled before, also as crashed by a proxy that took this one for
+          dead. The charge stands then, and the answer must not leave.
         """
         return _budget(self._settled(reservation, Committed, answer))
 
     def fail(self, reservation: Reservation, *, cancelled: bool = False) -> None:
-        """The query was not answered, but private rows could have been read: the charge stands.
+        """Settle a charge as failed: private rows could have been read, so it stands.
 
-        What the client has cancelled does not count as a failure.
+        A question that its client cancelled does not count as a failure.
         """
         self._settled(reservation, Failed, counts=not cancelled)
 
     def release(self, reservation: Reservation) -> None:
-        """Give the charge back. Only if no private row was read under it."""
+        """Give a charge back. Only allowed if no private row was read under it."""
         self._settled(reservation, Released)
 
     def reserve_tuning(self, epsilon: float, policy_hash: str, measures: Sequence[tuple[str, str]], act: Act) -> int:
-        """Take an epsilon for a tuning, durably, before a row is read; returns its number.
+        """Reserve an epsilon for a tuning before a row is read; returns its number.
 
-        The dataset's account pays where there is one. It is added to what every other account's guarantee says.
+        The dataset's account pays if there is one. Every other account's guarantee states it in addition.
 
         Args:
           epsilon: for all measures together; rounded up to whole nano-epsilon.
-          measures: what will be counted of each person: a table, and `rows` or a column.
-        Raises: BudgetExhausted for more than the dataset's account has left; InvalidSetting.
+          measures: what is measured per person: a table, and `rows` or a column.
+        Raises: BudgetExhausted if the dataset's account has less left; InvalidSetting.
         """
         charge = Charge("", epsilon, 0.0, "", policy_hash, "", "tune")
         return self._reserved(reserve_tuning, charge, measures, act)
 
     def settle_tuning(self, number: int, histograms: Sequence[Histogram] | None, act: Act) -> None:
-        """Keep what a tuning released, by measure; None gives its epsilon back, as no private row was read.
+        """Store a tuning's histograms. None gives its epsilon back, since no private row was read.
 
-        Raises: LedgerInvalid for one that is not reserved.
+        Raises: LedgerInvalid if it is not reserved.
         """
         self._act(settle_tuning, number, histograms, act)
 
     def recover(self) -> tuple[Reservation, ...]:
-        """Mark as crashed what dead processes left reserved, and return it; all of it stays charged.
+        """Mark the open charges of dead processes as crashed and return them; they stay charged.
 
-        To be called at start. What belongs to a proxy that still lives is left alone.
+        Called at start. Charges of live proxies are left alone.
         """
         return self._write(recover, self._store)
 
@@ -187,18 +179,17 @@ class Ledger:
         *,
         role: Role = "analyst",
         group: str | None = None,
-        act: Act = CUSTODIAN,
+        act: Act = ADMINISTRATOR,
         grant: Grant | None = None,
     ) -> None:
-        """Make an analyst with a budget by basic composition, rounded down, or with another grant.
+        """Add an analyst with a grant.
 
         Args:
-          name: 1 to 64 characters of letters, digits, `_`, `.`, `@`, `-`, the first a letter, a digit or `_`.
-          key: the hash from `server.ledger.analyst.key_hash`, or all credentials.
-          epsilon, delta: the budget; epsilon above 0, delta in [0, 1).
-          role, group: what the key opens, and whose account also pays.
-          act: who does it, and why.
-          grant: the whole grant, instead of epsilon and delta: the accounting is fixed by it.
+          name: 1 to 64 letters, digits, `_`, `.`, `@` or `-`; it starts with a letter, a digit or `_`.
+          key: a hash from `server.ledger.analyst.key_hash`, or all credentials.
+          epsilon, delta: a budget by basic composition, rounded down; epsilon above 0, delta in [0, 1).
+          role, group: what the key permits, and whose account also pays.
+          grant: replaces epsilon and delta; fixes the accounting.
         Raises: AnalystExists, InvalidRequest (the name), InvalidSetting (the budget).
         """
         credentials = Credentials(key) if isinstance(key, str) else key
@@ -206,35 +197,36 @@ class Ledger:
         self._act(administer.add_analyst, new, credentials, grant or Grant(epsilon, delta), act)
 
     def set_credentials(self, name: str, credentials: Credentials, act: Act) -> None:
-        """Rotate the key: the old one opens nothing from now on. Raises AnalystExists for a key that is in use."""
+        """Rotate a key: the old one is rejected from now on. Raises AnalystExists for a key that is in use."""
         self._act(administer.set_credentials, name, credentials, act)
 
     def set_role(self, name: str, role: Role, act: Act) -> None:
-        """Change what the analyst's key opens."""
+        """Change what an analyst's key permits."""
         self._act(administer.change_analyst, RoleChanged(analyst=name, role=role, **signed(act)))
 
     def set_enabled(self, name: str, enabled: bool, act: Act) -> None:
-        """Disable (the key opens nothing, nothing can be charged) or enable again. Spending stays."""
+        """Disable an analyst, whose key is rejected then, or enable one again. Spending stays."""
         kind = Enabled if enabled else Disabled
         self._act(administer.change_analyst, kind(analyst=name, enabled=int(enabled), **signed(act)))
 
     def set_group(self, name: str, group: str | None, act: Act) -> None:
-        """Move to a group, or to none. What was spent so far stays where it was charged."""
+        """Move an analyst to a group, or to none. Past charges stay in the old group."""
         self._act(administer.change_analyst, GroupChanged(analyst=name, group=group, **signed(act)))
 
     def grant(self, account: str, grant: Grant, act: Act) -> None:
-        """Set what an account may spend: `analyst:NAME`, `group:NAME` or `dataset` (the last two are made by it).
+        """Set the grant of `analyst:NAME`, `group:NAME` or `dataset`. The accounts of groups and the dataset are
+        created by it.
 
-        What was spent stays. A grant below what is spent leaves nothing.
-        Raises: InvalidSetting (also: another accounting than the account began with).
+        Spending stays. A grant below the spending leaves nothing.
+        Raises: InvalidSetting, also for another accounting than the account has.
         """
         self._act(administer.set_grant, account, Terms.of(grant), act)
 
     def change_grant(self, name: str, change: GrantChange, usual_delta: float, act: Act) -> AccountBalance:
-        """As `grant`, of an account by any name (`named_account`), whose grant is changed; returns it as it is then.
+        """Change the grant of an account, by any name that `named_account` resolves; returns the new balance.
 
         Args:
-          usual_delta: of a new account, as of `grant_before`.
+          usual_delta: for a new account, as in `grant_before`.
         Raises: as `grant`; UnknownAccount.
         """
         accounts = self.accounts()
@@ -243,7 +235,7 @@ class Ledger:
         return self._account(account)
 
     def top_up(self, name: str, epsilon: float, delta: float, act: Act) -> AccountBalance:
-        """Add to what an account by any name may spend, rounded down, both >= 0; returns it as it is then.
+        """Add to the grant of an account, both amounts >= 0 and rounded down; returns the new balance.
 
         Raises: InvalidSetting, UnknownAccount.
         """
@@ -262,12 +254,12 @@ class Ledger:
         act: Act,
         acknowledged: Sequence[str] = (),
     ) -> None:
-        """Record that a policy is in force from now on, what makes rows people's own, and what is weaker.
+        """Record the policy that is in force from now on.
 
         Args:
-          ownership: the paths that make rows people's own.
+          ownership: the foreign keys through which rows are owned.
           weakens: what protects less than under the policy before, a sentence each.
-          acknowledged: which rows the custodian knows to be counted less than others, a sentence each.
+          acknowledged: the reductions of contributions that the administrator has acknowledged, a sentence each.
         """
         said = PolicyAccepted(
             policy_hash=policy_hash,
@@ -279,26 +271,26 @@ class Ledger:
         self._act(Journal.append, said)
 
     def note_checked(self, version: int, fingerprint: str, keys: Sequence[str], act: Act) -> None:
-        """Say that no row of a version of the data, in a database of this structure, shares one of these keys."""
+        """Record that declared keys are unique in a data version and database structure."""
         said = KeysChecked(version=version, fingerprint=fingerprint, keys=list(keys), **signed(act))
         self._act(Journal.append, said)
 
     def note_periods(self, noted: PeriodsNoted) -> bool:
-        """Say which periods of append-only tables are closed in a version of the data, and since when they are so.
+        """Record which periods of append-only tables are closed in a data version.
 
-        Returns: is it noted? Not where the data is of another version by now, or it was noted of this one before.
+        Returns: was it recorded? Not if the data version has changed, or has such an entry already.
         """
         return self._write(administer.note_periods, noted)
 
     def note_restored(self, missing: int | None, act: Act) -> None:
-        """Say that the ledger was restored from a copy, which lacks so many entries that were known."""
+        """Record that the ledger was restored from a copy that lacks `missing` known entries."""
         self._act(Journal.append, Restored(missing=missing, **signed(act)))
 
     def bump_data(self, act: Act, mirror: str | None = None) -> int:
-        """Say that the data is a new load, and which copy was made of it; returns its version. Resets no spending."""
+        """Record a new data version, and the copy that was made of it; returns the version. Spending stays."""
         return self._write(administer.bump_data, act, mirror)
 
-    cached_answer = _read(charge_rows.kept)
+    cached_answer = _read(charge_rows.cached)
     paid_among = _read(charge_rows.paid_among)
     charge_of = _read(charge_rows.by_idempotency_key)
     answers_to = _read(charge_rows.answered)
@@ -315,7 +307,7 @@ class Ledger:
     vitals = _read(vitals)
 
     def budget(self, analyst: str) -> Budget:
-        """What the analyst's own account was granted and has left, rounded down. Raises UnknownAnalyst."""
+        """The analyst's own budget and what is left, rounded down. Raises UnknownAnalyst."""
 
         def own(reading: Reading) -> Balance:
             account_rows.analyst(reading, analyst)  # an unknown one is refused by that name
@@ -323,33 +315,32 @@ class Ledger:
 
         return _budget(self._store.read(own))
 
-    def outlook(self, analyst: str) -> Outlook:
-        """The accounts that pay for an analyst's queries, and how many more like the last ten they pay for."""
+    def remaining_questions(self, analyst: str) -> RemainingQuestions:
+        """The accounts that pay for an analyst, and the remaining questions at the price of the last ten."""
 
-        def found(reading: Reading) -> Outlook:
+        def found(reading: Reading) -> RemainingQuestions:
             paying = _balances(analyst, reading)
-            spent = charge_rows.newest_spent(reading, analyst, OUTLOOK_CHARGES)
-            return replace(outlook(paying, spent), accounts=_shown(paying, reading))
+            spent = charge_rows.newest_spent(reading, analyst, RECENT_CHARGES)
+            return replace(remaining_questions(paying, spent), accounts=_shown(paying, reading))
 
         return self._store.read(found)
 
     def accounts(self, analyst: str | None = None) -> tuple[AccountBalance, ...]:
-        """The accounts that pay for an analyst's queries (all accounts for None), by name. Raises UnknownAnalyst."""
+        """The accounts that pay for an analyst, or all accounts, by name. Raises UnknownAnalyst."""
         return self._store.read(lambda reading: _shown(_balances(analyst, reading), reading))
 
     def accepted_policy(self) -> str | None:
-        """The hash of the policy that was last accepted, or None."""
+        """The hash of the last accepted policy, or None."""
         accepted = self._newest(PolicyAccepted)
         return None if accepted is None else accepted.policy_hash
 
     def accepted_ownership(self) -> tuple[str, ...] | None:
-        """What made rows people's own then; None where that was not noted."""
+        """The ownership paths of the last accepted policy; None if they were not recorded."""
         accepted = self._newest(PolicyAccepted)
         return None if accepted is None or accepted.ownership is None else tuple(accepted.ownership)
 
     def mirrored_load(self) -> tuple[int, str | None]:
-        """The version of the data, and the name of the copy that was made of it; None where none was. Two indexed
-        reads of one state."""
+        """The data version, and the name of its copy or None. Two indexed reads of one state."""
 
         def load(reading: Reading) -> tuple[int, str | None]:
             bumped = newest_act(reading, DataBumped)
@@ -358,12 +349,13 @@ class Ledger:
         return self._store.read(load)
 
     def noted_periods(self) -> PeriodsNoted | None:
-        """What was last noted of closed periods, of whatever version of the data. One indexed read."""
+        """The newest record of closed periods, of any data version. One indexed read."""
         return self._newest(PeriodsNoted)
 
     def checked_keys(self, fingerprint: str) -> frozenset[str]:
-        """The keys that the newest check found to be held once, if it was of the data's version as it is now and of
-        this structure; none otherwise. Two indexed reads."""
+        """The keys that the newest check found unique, if it was of this data version and structure; otherwise none.
+        Two indexed reads.
+        """
 
         def keys(reading: Reading) -> frozenset[str]:
             checked = newest_act(reading, KeysChecked)
@@ -373,21 +365,21 @@ class Ledger:
         return self._store.read(keys)
 
     def check_writable(self) -> None:
-        """Whether a charge could be written now; writes none.
+        """Check that a charge could be written now, without writing one.
 
         Raises: LedgerFull, LedgerReadOnly or another LedgerUnavailable; TooManyQueries.
         """
         self._store.check_writable()
 
     def verify(self) -> Verification:
-        """Walk all entries: numbers, hashes, times, and whether every total and state follows from them.
+        """Verify all entries: numbers, hashes, times, and that every table follows from them.
 
-        Cost: about a tenth of a millisecond per entry; writers are not held up.
+        Cost: about a tenth of a millisecond per entry; writers do not wait.
         """
         return self._store.walk(verify)
 
     def close(self) -> None:
-        """Release files, connections and locks; twice is once."""
+        """Release files, connections and locks. May be called twice."""
         self._store.close()
 
     def _newest(self, kind: type[C]) -> C | None:
@@ -396,7 +388,7 @@ class Ledger:
     def _settled(
         self, reservation: Reservation, settled: Settled, answer: bytes | None = None, **how: bool
     ) -> Balance:
-        """Settle. Where that cannot be written the charge stands, which the error says."""
+        """Settle a charge. If that cannot be written, the charge stands and the error says so."""
         try:
             return self._write(settle, reservation, settled, answer, **how)
         except (LedgerUnavailable, TooManyQueries) as error:
@@ -405,7 +397,7 @@ class Ledger:
             raise ChargeUnsettled("The charge could not be settled; it stands.") from error
 
     def _reserved(self, work: Callable[Concatenate[Journal, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """One write; what does not fit is told once it is over, since to find what does takes a while."""
+        """One write. A refusal is worded after it, since finding what still fits takes milliseconds."""
         try:
             return self._write(work, *args, **kwargs)
         except Short as short:
@@ -421,7 +413,7 @@ class Ledger:
         self._write(once)
 
     def _write(self, work: Callable[Concatenate[Journal, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """One write under one operation, however often it is tried."""
+        """One write under one operation number, however often it is tried."""
         operation = next(self._operations)
 
         def attempt(writing: Writing) -> T:
@@ -440,7 +432,7 @@ class Ledger:
         return self._store.write(attempt)
 
     def _note(self, work: Callable[[Journal], None]) -> None:
-        """A write of its own, before the one that needs it."""
+        """A separate write before the one that needs it."""
         noted = next(self._operations)
         self._store.write(lambda writing: work(Journal(writing, self._store.instance, noted)))
 
@@ -454,7 +446,7 @@ def _balances(analyst: str | None, reading: Reading) -> tuple[Balance, ...]:
 
 
 def _shown(balances: Sequence[Balance], reading: Reading) -> tuple[AccountBalance, ...]:
-    """With what tunings add to what each account says of the guarantee."""
+    """The balances, with the epsilon of tunings."""
     found = tuning.tunings(reading)
     return tuple(replace(one.shown, tuning_epsilon=tuning.tuned_epsilon(found, one.name)) for one in balances)
 

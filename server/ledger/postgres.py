@@ -1,4 +1,4 @@
-"""A ledger in PostgreSQL, which several proxies share: connections, triggers, and how it is opened."""
+"""The ledger in PostgreSQL, shared by several proxies: connections, triggers, and how it is opened."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from server.ledger.writes.clock import Steady
 from server.ledger.writes.journal import Journal, hash_of
 
 SCHEMA = "noisegate_ledger"
-"""The schema that holds the tables, and nothing else."""
+"""The schema that holds nothing but the ledger's tables."""
 
 _FUNCTIONS = f"""
 CREATE FUNCTION {SCHEMA}.refuse() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -94,11 +94,11 @@ POSTGRES_RULES = (
     )
     + f"CREATE TABLE version AS SELECT {SCHEMA_VERSION}::bigint AS number;\n"
 )
-"""Triggers and the version; to be run after the tables were made."""
+"""Triggers and the version; executed after the tables are created."""
 
 
 BUSY_TIMEOUT_S = 10
-"""How long a writer waits for the other proxies' writers; one write takes milliseconds."""
+"""How long a writer waits for writers of other proxies; one write takes milliseconds."""
 
 _OPTIONS = " ".join(
     f"-c {setting}"
@@ -134,25 +134,25 @@ class ConnectionLost(Exception):
     """The connection broke.
 
     Attributes:
-      sent: whether a write had been sent: then it is not known whether it was done.
+      sent: had a write been sent? Then its outcome is unknown.
     """
 
     sent = False
 
 
 class Conflict(Exception):
-    """PostgreSQL undid the transaction because of another; nothing was done."""
+    """PostgreSQL rolled the transaction back because of another one."""
 
 
 class PostgresView(Writing):
-    """What runs in one transaction.
+    """One transaction.
 
     Args:
-      clock: for tests; otherwise the server's.
-      retried: whether a commit of the same work may have been done before.
-      beginning: what a write asked for at its beginning: the server's clock, by how much the ledger is ahead of it,
-        and the last entry. It is waited for with the work's own first question.
-      steady: keeps the server's clock from running ahead.
+      clock: for tests; otherwise the server's clock.
+      steady: limits how fast the server's clock advances.
+      retried: may an earlier attempt have been committed?
+      beginning: the pending row of what a write asks for first: the server's clock, the newest `clock` entry, the
+        last entry. It is waited for with the first question of the work.
     """
 
     def __init__(
@@ -172,11 +172,11 @@ class PostgresView(Writing):
         self._beginning = beginning
 
     def asked(self, statement: str, *values: object) -> Callable[[], list[tuple[Any, ...]]]:
-        """The rows of a query that goes out with the next ones, when they are wanted."""
+        """Send a query with the next ones; the returned function waits for its rows."""
         return self._connection.execute(_placed(statement), values).fetchall
 
     def run(self, statement: str, *values: object) -> None:
-        """Execute a statement that changes rows, within the write under way; `?` stand for the values."""
+        """Execute a statement that changes rows; `?` stands for each value."""
         self._connection.execute(_placed(statement), values)
 
     def _read_clock(self) -> int:
@@ -196,7 +196,7 @@ class PostgresView(Writing):
 
 
 def connect(url: str) -> psycopg.Connection[tuple[Any, ...]]:
-    """Open a session of the ledger. Raises: ConnectionLost."""
+    """Open a session. Raises: ConnectionLost."""
     try:
         return libpq.connect(url, autocommit=True, connect_timeout=5, options=_OPTIONS, application_name="noisegate")
     except psycopg.OperationalError as error:
@@ -212,7 +212,7 @@ def write_transaction(
     retried: bool,
     steady: Callable[[int], int] = int,
 ) -> Iterator[PostgresView]:
-    """One atomic, durable write; no other runs beside it. Raises: as `translated`."""
+    """One atomic, durable write; no other runs at the same time. Raises: as `translated`."""
     with translated(connection):
         try:
             # In the pipeline a statement waits for the server only when its rows are read.
@@ -237,7 +237,7 @@ def write_transaction(
 def read_transaction(
     connection: psycopg.Connection[tuple[Any, ...]], clock: Clock | None, steady: Callable[[int], int] = int
 ) -> Iterator[PostgresView]:
-    """One consistent view, beside any writer."""
+    """One consistent view, at the same time as any writer."""
     with translated(connection):
         try:
             with connection.pipeline():
@@ -252,7 +252,7 @@ def read_transaction(
 
 @contextmanager
 def translated(connection: psycopg.Connection[tuple[Any, ...]]) -> Iterator[None]:
-    """Give psycopg's errors our names; their words are not for clients and stay in the cause.
+    """Translate psycopg's errors. Their texts may not reach clients and stay in the cause.
 
     Raises: Conflict, ConnectionLost, LedgerFull, LedgerInvalid, LedgerReadOnly, LedgerUnavailable, TooManyQueries.
     """
@@ -277,13 +277,13 @@ def translated(connection: psycopg.Connection[tuple[Any, ...]]) -> Iterator[None
 
 @lru_cache(maxsize=256)
 def _placed(statement: str) -> str:
-    """With psycopg's placeholders; all statements are constants of this package."""
+    """A statement with psycopg's placeholders; all statements are constants of this package."""
     assert "%" not in statement, "statements hold no % of their own"
     return statement.replace("?", "%s")
 
 
 _PAUSES_S = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
-"""Before each further attempt: a server that starts again has three seconds."""
+"""Seconds before each further attempt: a restarting server has three seconds."""
 
 _LOST_MEANWHILE = "The ledger's database was lost while it was written."
 
@@ -291,12 +291,12 @@ _LOST_MEANWHILE = "The ledger's database was lost while it was written."
 class PostgresStore:
     """A Store; made by `create_postgres_ledger` or `open_postgres_ledger`.
 
-    One connection writes and one reads, each behind its lock, and each is made anew when it is lost. While one of
-    them lives the server knows that this process does: that is the lease of its reservations. A proxy that was cut
-    off from the server and taken for dead finds them settled as crashed; it cannot commit, and the charges stand.
+    One connection writes and one reads, each behind a lock; a lost one is replaced. Each session holds an advisory
+    lock, the lease of this proxy's reservations. If a proxy is cut off and taken for dead, its reservations are
+    settled as crashed: it cannot commit them any more, and the charges stand.
 
     Args:
-      url: of the database, as a role that may write the tables.
+      url: of the database, for a role that may write the tables.
       clock: for tests; otherwise the server's, which all proxies share.
     """
 
@@ -317,7 +317,7 @@ class PostgresStore:
         self.id: str = self.read(lambda view: str(view.rows("SELECT id FROM identity")[0][0]))
 
     def write(self, work: Callable[[Writing], T]) -> T:
-        """Do the work in one write, and again after a conflict or a lost connection."""
+        """Do the work in one write; again after a conflict or a lost connection."""
         with self._write_lock:
             return self._tried(lambda retried: self._write_once(work, retried))
 
@@ -331,15 +331,15 @@ class PostgresStore:
         return self._tried(lambda _: self._walk_once(work))
 
     def check_writable(self) -> None:
-        """Whether the database takes a write: one that leaves everything as it is."""
+        """Check that the database accepts a write, by one that changes nothing."""
         self.write(lambda writing: writing.run("UPDATE version SET number = number"))
 
     def is_dead(self, writing: Writing, instance: str) -> bool:
-        """Whether no session of the process that made an instance is left."""
+        """Has the process of an instance no session left?"""
         return bool(writing.rows("SELECT pg_try_advisory_xact_lock(?)", _lease(instance))[0][0])
 
     def close(self) -> None:
-        """Let go of the connections; twice is once."""
+        """Close the connections. May be called twice."""
         with self._write_lock, self._read_lock:
             if not self._closed:
                 self._closed = True
@@ -353,7 +353,7 @@ class PostgresStore:
         try:
             with write_transaction(self._writer, self._clock, retried, self._steady) as view:
                 if new and self._known.number and hash_of(view, self._known.number) != self._known.hash:
-                    raise LedgerInvalid("The ledger's database came back without what it had promised to keep.")
+                    raise LedgerInvalid("The ledger's database lost entries that it had confirmed.")
                 done = work(view)
                 self._known = view.head  # durable: what is written now is not yet
                 write_marker(self._marker, HighWaterMark(self.id, view.head.number, view.head.hash.hex()))
@@ -373,14 +373,14 @@ class PostgresStore:
             return work(view)
 
     def _session(self) -> psycopg.Connection[tuple[Any, ...]]:
-        """A new session, which holds the lease."""
+        """Open a session that holds the lease."""
         connection = connect(self._url)
         with translated(connection):
             connection.execute("SELECT pg_advisory_lock_shared(%s)", (_lease(self.instance),))
         return connection
 
     def _tried(self, once: Callable[[bool], T]) -> T:
-        """Try, and try again; every further attempt is told that an earlier one may have been done."""
+        """Try several times. Each further attempt knows that an earlier one may have been committed."""
         if self._closed:
             raise LedgerUnavailable("The ledger is closed.")
         lost: Exception | None = None
@@ -408,7 +408,7 @@ class PostgresStore:
 
 
 def _lease(instance: str) -> int:
-    """The number of the advisory lock that an instance holds: 64 bits of a hash of it."""
+    """The number of an instance's advisory lock: 64 bits of a hash of its id."""
     return int.from_bytes(hashlib.sha256(instance.encode()).digest()[:8], signed=True)
 
 
@@ -416,10 +416,9 @@ _NAME = "in PostgreSQL"
 
 
 def create_postgres_ledger(url: str, marker: Path, clock: Clock | None = None) -> Ledger:
-    """Make a new ledger in the schema `noisegate_ledger` of a database, and its marker, then open it.
+    """Create a ledger in the schema `noisegate_ledger` with its marker, then open it.
 
-    Raises: LedgerInvalid (there is one already), LedgerMissing (the marker knows one that is gone),
-      LedgerUnavailable.
+    Raises: LedgerInvalid (a ledger exists), LedgerMissing (the marker's ledger is gone), LedgerUnavailable.
     """
     with closing(_connected(url)) as connection:
         if read_marker(marker) is not None and not _exists(connection):
@@ -435,10 +434,10 @@ def create_postgres_ledger(url: str, marker: Path, clock: Clock | None = None) -
 
 
 def open_postgres_ledger(url: str, marker: Path, clock: Clock | None = None) -> Ledger:
-    """Open the ledger that the marker knows; without a marker, adopt the ledger and mark it.
+    """Open the ledger that the marker names. Without a marker, adopt the ledger and create the marker.
 
-    Raises: LedgerMissing (there is none), LedgerInvalid (another one, an older one, an edited one, or one of
-      another version), LedgerUnavailable, TooManyQueries.
+    Raises: LedgerMissing; LedgerInvalid for another ledger, an older copy, an edited one or another version;
+      LedgerUnavailable, TooManyQueries.
     """
     with closing(_connected(url)) as connection:
         if not _exists(connection):
@@ -465,7 +464,7 @@ def _exists(connection: psycopg.Connection[tuple[Any, ...]]) -> bool:
 
 
 def _fill(connection: psycopg.Connection[tuple[Any, ...]], clock: Clock | None) -> None:
-    """Make the tables and their rules, and write the first entry; only the owner may use them."""
+    """Create the tables and triggers for the owner alone, and write the first entry."""
     connection.execute(f"REVOKE ALL ON SCHEMA {SCHEMA} FROM PUBLIC")
     connection.execute(POSTGRES_TABLES + POSTGRES_RULES)
     identity = str(uuid.uuid4())

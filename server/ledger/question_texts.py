@@ -1,11 +1,11 @@
-"""The words of questions, sealed with a custodian's key before the ledger keeps them; off unless a policy names one.
+"""Encrypt question texts for the ledger. Off unless the policy names a key file.
 
-Each text is sealed by ChaCha20-Poly1305 (RFC 8439) under a random nonce, and bound to its ledger and to the number of
-its charge: put beside another charge it does not open. The entry of the charge holds the sealed bytes, so that the
-chain of hashes covers them. Their length tells the text's to within PAD_BYTES, and nothing else of it.
+Each text is encrypted by ChaCha20-Poly1305 (RFC 8439) under a random nonce, and bound to its ledger and charge:
+beside another charge it cannot be decrypted. The charge's entry holds the encrypted bytes, so the hash chain covers
+them. They reveal the text's length, rounded up to PAD_BYTES.
 
-A key file has one key per line, the newest first: it seals, and all of them open. So a key is rotated by a new first
-line, and texts of a key whose line is taken out can be opened by nobody any more.
+A key file has one key per line, the newest first. The first key encrypts, all keys decrypt. To rotate, add a line at
+the top. Texts of a removed key cannot be decrypted any more.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from planner.binding.placeholders import Value
 from server.errors import ConfigurationInvalid, LedgerInvalid
 
 PAD_BYTES = 256
-"""Texts are filled up to a multiple of so many bytes."""
+"""Texts are padded to a multiple of this."""
 
 MAX_TEXT_BYTES = 16_384
-"""Of a statement no more is kept, so that nobody makes the ledger grow by questions that are never charged."""
+"""Longer statements are truncated, so that questions that are never charged cannot fill the ledger."""
 
 _PREFIX = "ngq_"
-"""Of a key in its file, so that it is not taken for one that opens the proxy."""
+"""The prefix of a key in its file, so that nobody takes it for an API key."""
 
 _KEY_BYTES, _NONCE_BYTES, _ID_LETTERS = 32, 12, 16
 _VERSION = "1"
 
 Sealing = Callable[[int], str]
-"""The sealed text for a charge of that number, in ASCII."""
+"""Encrypts the text for the charge of a number, in ASCII."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,8 +48,8 @@ class AskedText:
     """What an analyst sent.
 
     Attributes:
-      sql: the statement as it was written.
-      cut: was it longer than MAX_TEXT_BYTES? Then it ends there, and has no values.
+      sql: the statement as written.
+      cut: was it longer than MAX_TEXT_BYTES? Then it is truncated and has no values.
     """
 
     sql: str
@@ -58,19 +58,19 @@ class AskedText:
 
     @property
     def shown(self) -> str:
-        """For people: the statement, and below it the values where there are some."""
+        """The statement for people, with its values below."""
         values = ", ".join(f"${number} = {value!r}" for number, value in enumerate(self.parameters, 1))
         below = "the statement goes on" if self.cut else values
         return f"{self.sql}\n-- {below}" if below else self.sql
 
     @property
     def plain(self) -> list[str | int | float | bool | None]:
-        """The values as JSON has them; what it has not, as text."""
+        """The values as JSON has them, or else as text."""
         return [_spelled(value) for value in self.parameters]
 
     @property
-    def kept(self) -> bytes:
-        """The words as bytes, before they are sealed: JSON, cut where they are too long."""
+    def stored(self) -> bytes:
+        """The text as bytes before encryption: JSON, truncated if it is too long."""
         said = {"sql": self.sql, "parameters": self.plain}
         whole = json.dumps(said).encode()
         if len(whole) <= MAX_TEXT_BYTES:
@@ -78,9 +78,9 @@ class AskedText:
         return json.dumps({"sql": self.sql[: MAX_TEXT_BYTES // 12], "parameters": [], "cut": True}).encode()
 
     @classmethod
-    def read(cls, kept: bytes) -> AskedText:
-        """The words again, from the bytes that were sealed."""
-        said = json.loads(kept)
+    def read(cls, stored: bytes) -> AskedText:
+        """Parse the decrypted bytes."""
+        said = json.loads(stored)
         return cls(said["sql"], tuple(said["parameters"]), said.get("cut", False))
 
 
@@ -89,14 +89,14 @@ class QuestionKeys:
     """The keys of one file.
 
     Attributes:
-      keys: by their public names, the newest first.
+      keys: by public name, the newest first.
     """
 
     keys: Mapping[str, bytes] = field(repr=False)
 
     @classmethod
     def read(cls, path: Path) -> QuestionKeys:
-        """The keys of a file. Raises: ConfigurationInvalid, which never tells a key."""
+        """Read a key file. Raises: ConfigurationInvalid, whose text contains no key."""
         hint = "noisegate ledger new-question-key FILE makes one"
         try:
             lines = path.read_text(encoding="ascii").split()
@@ -109,26 +109,26 @@ class QuestionKeys:
         return cls({_name(key): key for key in (_key(line, path.name) for line in lines)})
 
     def sealing(self, ledger: str, text: AskedText) -> Sealing:
-        """A text that the ledger will seal once it knows the charge's number; no `repr` shows it."""
-        return lambda number: self.sealed(ledger, number, text)
+        """Encrypt a text later, when the charge's number is known. No `repr` shows the text."""
+        return lambda number: self.encrypted(ledger, number, text)
 
-    def sealed(self, ledger: str, number: int, text: AskedText) -> str:
-        """A text as the entry of a charge keeps it, in ASCII."""
+    def encrypted(self, ledger: str, number: int, text: AskedText) -> str:
+        """Encrypt a text for an entry, in ASCII."""
         name, key = next(iter(self.keys.items()))
         nonce = os.urandom(_NONCE_BYTES)
-        sealed = ChaCha20Poly1305(key).encrypt(nonce, _padded(text.kept), _bound_to(ledger, number))
-        return f"{_VERSION}.{name}.{base64.b64encode(nonce + sealed).decode()}"
+        encrypted = ChaCha20Poly1305(key).encrypt(nonce, _padded(text.stored), _bound_to(ledger, number))
+        return f"{_VERSION}.{name}.{base64.b64encode(nonce + encrypted).decode()}"
 
-    def opened(self, ledger: str, number: int, sealed: str) -> AskedText:
-        """The text of a charge, from what its entry keeps.
+    def decrypted(self, ledger: str, number: int, encrypted: str) -> AskedText:
+        """Decrypt the text of a charge.
 
-        Raises: LedgerInvalid where no key of the file is the one, or the bytes were not sealed for this charge.
+        Raises: LedgerInvalid if the file lacks the key, or the bytes were not encrypted for this charge.
         """
-        version, _, rest = sealed.partition(".")
+        version, _, rest = encrypted.partition(".")
         name, _, text = rest.partition(".")
         if version != _VERSION or name not in self.keys:
             raise LedgerInvalid(
-                f"The question of charge {number} was sealed with the key {name}, which is not in the key file.",
+                f"The question of charge {number} was encrypted with the key {name}, which is not in the key file.",
                 hint=f"The file has {', '.join(self.keys)}.",
             )
         try:
@@ -137,20 +137,20 @@ class QuestionKeys:
                 raw[:_NONCE_BYTES], raw[_NONCE_BYTES:], _bound_to(ledger, number)
             )
         except (InvalidTag, binascii.Error, ValueError):
-            raise LedgerInvalid(f"The question of charge {number} is not what was sealed for it.") from None
+            raise LedgerInvalid(f"The question of charge {number} was not encrypted for it.") from None
         return AskedText.read(_unpadded(whole))
 
 
 def new_question_key() -> str:
-    """A new key as a line of its file."""
+    """Generate a line of a key file."""
     return _PREFIX + base64.urlsafe_b64encode(secrets.token_bytes(_KEY_BYTES)).decode()
 
 
 def add_key(path: Path) -> str:
-    """Make a key the first one of a file, or make the file, which only its owner can read.
+    """Put a new key first in a file. A new file is readable by its owner only.
 
     Returns: the key's public name.
-    Raises: ConfigurationInvalid for a file that holds anything else, or cannot be written.
+    Raises: ConfigurationInvalid for a file with other content, or one that cannot be written.
     """
     old = path.read_text(encoding="ascii") if path.exists() else ""
     if old:
@@ -185,7 +185,7 @@ def _key(line: str, file: str) -> bytes:
 
 
 def _name(key: bytes) -> str:
-    """What a key is called in entries; nothing of it follows from that."""
+    """The public name of a key in entries; it reveals nothing of the key."""
     return hashlib.sha256(b"noisegate question key\n" + key).hexdigest()[:_ID_LETTERS]
 
 

@@ -1,4 +1,4 @@
-"""A ledger in one SQLite file, the default, for one machine: connections, locks, triggers, and how it is opened."""
+"""The ledger in one SQLite file, the default, for one machine: connections, locks, triggers, and how it is opened."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ BUSY_TIMEOUT_S = 10.0
 """How long a writer waits for another process's writer; one write takes milliseconds."""
 
 LOG_BYTES = 4 << 20
-"""The write-ahead log's usual length: SQLite begins it anew after some 1,000 pages. Beyond it, it is cut."""
+"""The usual length of the write-ahead log, which SQLite restarts after about 1,000 pages. A longer one is
+truncated.
+"""
 
 _RETRY_S = 0.001
 
@@ -55,10 +57,10 @@ _NOT_OURS = frozenset({sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQ
 
 
 def connect(path: Path, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> sqlite3.Connection:
-    """Open an existing ledger file for writing; usable from any thread, one at a time.
+    """Open an existing ledger file for writing. Any thread may use the connection, one at a time.
 
-    WAL lets readers go on beside a writer. synchronous=FULL syncs each commit before it returns: without it a
-    power cut could forget a charge whose answer has left.
+    WAL lets readers continue beside a writer. synchronous=FULL syncs each commit, since after a power cut no charge
+    may be lost whose answer has left.
 
     Raises: LedgerInvalid (not a database), LedgerUnavailable (cannot be opened).
     """
@@ -78,7 +80,7 @@ def connect(path: Path, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> sqlite3.Co
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """One atomic, durable write; BEGIN IMMEDIATE, so that what is read in it cannot change before it is used."""
+    """One atomic, durable write. BEGIN IMMEDIATE, so what it reads cannot change before it writes."""
     with translated():
         _begin(connection)
         try:
@@ -90,9 +92,9 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def shrink_log(connection: sqlite3.Connection, log: Path) -> None:
-    """Give the disk back what a large commit left of the write-ahead log, which SQLite would keep for the next one.
+    """Truncate a write-ahead log that a large commit left, which SQLite would keep.
 
-    Waits for nobody: where a reader still needs the log, or another process writes, a later commit tries again.
+    It never waits: if a reader needs the log or another process writes, a later commit tries again.
     """
     try:
         if log.stat().st_size <= LOG_BYTES:
@@ -105,7 +107,7 @@ def shrink_log(connection: sqlite3.Connection, log: Path) -> None:
 
 @contextmanager
 def read_transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """One consistent view, beside any writer."""
+    """One consistent view, at the same time as any writer."""
     with translated():
         connection.execute("BEGIN")
         try:
@@ -116,7 +118,7 @@ def read_transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Give sqlite's errors our names; their words are not for clients and stay in the cause.
+    """Translate sqlite3's errors. Their texts may not reach clients and stay in the cause.
 
     Raises: LedgerFull, LedgerInvalid, LedgerReadOnly, LedgerUnavailable, TooManyQueries.
     """
@@ -136,9 +138,9 @@ def translated() -> Iterator[None]:
 
 
 def _begin(connection: sqlite3.Connection) -> None:
-    """Become the one writer, asking every millisecond within the connection's busy timeout.
+    """Become the writer, trying every millisecond within the busy timeout.
 
-    SQLite's own wait sleeps up to 100 ms between two attempts; beside a process that writes all the time it starves.
+    SQLite's own wait sleeps up to 100 ms between attempts and starves beside a process that writes constantly.
     """
     with _waiting_for_nobody(connection) as limit_s:
         deadline = time.monotonic() + limit_s
@@ -148,7 +150,7 @@ def _begin(connection: sqlite3.Connection) -> None:
 
 @contextmanager
 def _waiting_for_nobody(connection: sqlite3.Connection) -> Iterator[float]:
-    """Without the connection's busy timeout, in seconds, which is given."""
+    """Suspend the connection's busy timeout, and yield it in seconds."""
     (limit_ms,) = connection.execute("PRAGMA busy_timeout").fetchone()
     connection.execute("PRAGMA busy_timeout = 0")
     try:
@@ -158,7 +160,7 @@ def _waiting_for_nobody(connection: sqlite3.Connection) -> Iterator[float]:
 
 
 def _begun(connection: sqlite3.Connection, *, last: bool) -> bool:
-    """One attempt; a busy ledger is an error only in the last one."""
+    """One attempt to begin. A busy ledger is an error only in the last one."""
     try:
         connection.execute("BEGIN IMMEDIATE")
     except sqlite3.OperationalError as error:
@@ -169,18 +171,18 @@ def _begun(connection: sqlite3.Connection, *, last: bool) -> bool:
 
 
 def _primary_code(error: sqlite3.Error) -> int:
-    """SQLite's result code without its extension; errors of Python's binding have none and count as general."""
+    """SQLite's result code without its extension; errors of the Python binding count as general."""
     return int(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)) & 0xFF
 
 
 class ProcessLock:
-    """A locked file beside the ledger, held as long as an instance has the ledger open.
+    """A locked file beside the ledger, held while an instance has the ledger open.
 
-    A reservation may be called crashed only when the instance that made it can settle it no more; that is when its
-    file is gone or its lock can be had. The lock guards that one decision; the budget never depends on it.
+    A reservation is crashed if its instance can settle it no more: its file is gone, or its lock is free. Only that
+    decision depends on the lock, never a budget.
 
     Args:
-      instance: unique; its file is locked before it makes its first reservation.
+      instance: unique; its file is locked before its first reservation.
     """
 
     def __init__(self, ledger: Path, instance: str) -> None:
@@ -190,15 +192,15 @@ class ProcessLock:
             hidden = ledger.with_name(f".{self._path.name}")
             self._file = hidden.open("ab")
             fcntl.flock(self._file, fcntl.LOCK_EX)
-            hidden.rename(self._path)  # nobody ever sees the file of a living instance unlocked
+            hidden.rename(self._path)  # the file of a live instance is never seen unlocked
         except OSError as error:
             raise refused(error, "The ledger's folder could not be written.") from error
         prefix = self._file_of("").name
         for name in [path.name for path in ledger.parent.iterdir() if path.name.startswith(prefix)]:
-            self.is_dead(name.removeprefix(prefix))  # who was killed leaves a file
+            self.is_dead(name.removeprefix(prefix))  # a killed process leaves its file
 
     def is_dead(self, instance: str) -> bool:
-        """Whether an instance that made a reservation has ended. Raises: LedgerUnavailable."""
+        """Has an instance ended? Raises: LedgerUnavailable."""
         path = self._file_of(instance)
         if _is_held(path):
             return False
@@ -209,19 +211,19 @@ class ProcessLock:
         return self._ledger.with_name(f"{self._ledger.name}-open-{instance}")
 
     def close(self) -> None:
-        """Let go; twice is once."""
+        """Release the lock. May be called twice."""
         if not self._file.closed:
             self._path.unlink(missing_ok=True)
             self._file.close()
 
 
 def is_open(ledger: Path) -> bool:
-    """Whether some living process has the ledger open. Raises: LedgerUnavailable."""
+    """Does a living process have the ledger open? Raises: LedgerUnavailable."""
     return any(map(_is_held, ledger.parent.glob(f"{ledger.name}-open-*")))
 
 
 def _is_held(path: Path) -> bool:
-    """Has a living process locked a file? Not one that is gone."""
+    """Does a living process hold the lock of a file? False if the file is gone."""
     try:
         with path.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -235,7 +237,7 @@ def _is_held(path: Path) -> bool:
 
 
 APPLICATION_ID = 0x4E474C47
-"""'NGLG' in the file's header: this SQLite file is a Noisegate ledger."""
+"""'NGLG' in the file's header marks a Noisegate ledger."""
 
 _LAST = {
     "entry": "(SELECT coalesce(max(number), 0) FROM entries)",
@@ -268,19 +270,14 @@ SQLITE_RULES = "".join(
     f"CREATE TRIGGER {name} BEFORE {event} WHEN {broken} BEGIN SELECT RAISE(ABORT, '{REFUSED}'); END;\n"
     for name, (event, broken) in _RULES.items()
 )
-"""Triggers; to be run after the tables were made."""
+"""Triggers; executed after the tables are created."""
 
 
 class SqliteView(Writing):
-    """What runs in one transaction of a connection.
-
-    Args:
-      clock: read once.
-      steady: keeps it from running ahead.
-    """
+    """One transaction of a connection."""
 
     retried = False
-    """A commit of SQLite has an answer."""
+    """A commit of SQLite always has a known outcome."""
 
     def __init__(
         self, connection: sqlite3.Connection, clock: Clock = time.time, steady: Callable[[int], int] = int
@@ -291,12 +288,12 @@ class SqliteView(Writing):
         self._steady = steady
 
     def asked(self, statement: str, *values: object) -> Callable[[], list[tuple[Any, ...]]]:
-        """The rows of a query, as they are now."""
+        """Read the rows of a query now."""
         rows = self._connection.execute(statement, values).fetchall()
         return lambda: rows
 
     def run(self, statement: str, *values: object) -> None:
-        """Execute a statement that changes rows, within the write under way; `?` stand for the values."""
+        """Execute a statement that changes rows; `?` stands for each value."""
         self._connection.execute(statement, values)
 
     def _read_clock(self) -> int:
@@ -306,8 +303,8 @@ class SqliteView(Writing):
 class SqliteStore:
     """A Store; made by `create_ledger` or `open_ledger`.
 
-    One connection writes, behind a lock. Each read has a connection to itself, so that a lookup of a key waits
-    neither for a writer (with WAL) nor for a longer read.
+    One connection writes, behind a lock. Each read has its own connection, so it waits neither for a writer nor for a
+    longer read.
 
     Args:
       path: an existing, checked ledger file.
@@ -325,7 +322,7 @@ class SqliteStore:
         self._process_lock = ProcessLock(path, self.instance)
         self._write_lock = threading.Lock()
         self._writer = connect(path)
-        self._readers: queue.SimpleQueue[sqlite3.Connection] = queue.SimpleQueue()  # those that nobody uses now
+        self._readers: queue.SimpleQueue[sqlite3.Connection] = queue.SimpleQueue()  # the idle ones
         self._closed = threading.Event()
         self.id: str = self.read(lambda view: str(view.rows("SELECT id FROM identity")[0][0]))
 
@@ -334,7 +331,7 @@ class SqliteStore:
         with self._write_lock:
             with transaction(self._writer):
                 done = work(self._begun())
-            with suppress(ServerError):  # the write is durable; what is left of its log takes room, and harms nobody
+            with suppress(ServerError):  # the write is durable; its log only takes room
                 shrink_log(self._writer, self._log)
             return done
 
@@ -349,7 +346,7 @@ class SqliteStore:
             return work(SqliteView(connection, self._clock, self._steady))
 
     def check_writable(self) -> None:
-        """Whether the files can be written, and the disk has room."""
+        """Check that the files can be written and the disk has room."""
         with self._write_lock, transaction(self._writer):
             self._begun()
             # SQLite says that it is read-only at the first statement that could write, and not before.
@@ -357,11 +354,11 @@ class SqliteStore:
         check_room(self._path.parent)
 
     def is_dead(self, writing: Writing, instance: str) -> bool:
-        """Whether the process that made an instance has ended."""
+        """Has the process of an instance ended?"""
         return self._process_lock.is_dead(instance)
 
     def close(self) -> None:
-        """Write the marker, then let go of the file."""
+        """Write the marker, then close the file."""
         with self._write_lock:
             if self._closed.is_set():
                 return
@@ -375,7 +372,7 @@ class SqliteStore:
 
     @contextmanager
     def _reader(self) -> Iterator[sqlite3.Connection]:
-        """A connection that only reads, for one thread; as many are made as read at once."""
+        """A read-only connection for one thread; there are as many as concurrent reads."""
         if self._closed.is_set():
             raise LedgerUnavailable("The ledger is closed.")
         try:
@@ -396,14 +393,14 @@ class SqliteStore:
                 self._readers.get_nowait().close()
 
     def _begun(self) -> SqliteView:
-        """The view of a write that has begun. Everything before it is durable, and that is noted in the marker."""
+        """The view of a write that has begun. The marker records everything before it, which is durable."""
         view = SqliteView(self._writer, self._clock, self._steady)
         write_marker(self._marker, HighWaterMark(self.id, view.head.number, view.head.hash.hex()))
         return view
 
 
 def check_version(connection: sqlite3.Connection) -> None:
-    """Raises LedgerInvalid for what is no ledger, or one of another format."""
+    """Raises LedgerInvalid if a file is no ledger, or one of another format."""
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
         raise LedgerInvalid("The ledger file is not a Noisegate ledger.")
     (version,) = connection.execute("PRAGMA user_version").fetchone()
@@ -412,10 +409,9 @@ def check_version(connection: sqlite3.Connection) -> None:
 
 
 def create_ledger(path: Path, marker: Path, clock: Clock = time.time) -> Ledger:
-    """Make a new ledger and its marker, then open it. The folders are made too; only the owner may read the files.
+    """Create a ledger, its marker and their folders, then open it. Only the owner may read the files.
 
-    Raises: LedgerInvalid (there is one already), LedgerMissing (the marker knows one that is gone),
-      LedgerUnavailable.
+    Raises: LedgerInvalid (a ledger exists), LedgerMissing (the marker's ledger is gone), LedgerUnavailable.
     """
     if read_marker(marker) is not None and not path.exists():
         raise gone(path.name)
@@ -431,11 +427,11 @@ def create_ledger(path: Path, marker: Path, clock: Clock = time.time) -> Ledger:
 
 
 def open_ledger(path: Path, marker: Path, clock: Clock = time.time) -> Ledger:
-    """Open the ledger that the marker knows; without a marker, adopt the ledger and mark it.
+    """Open the ledger that the marker names. Without a marker, adopt the ledger and create the marker.
 
-    Raises: LedgerMissing (there is none), LedgerInvalid (another one, an older copy, an edited one, or one
-      of another format), LedgerUnavailable, TooManyQueries.
-    Cost: up to a second for a ledger with VERIFIED_AT_OPEN entries; milliseconds for longer ones.
+    Raises: LedgerMissing; LedgerInvalid for another ledger, an older copy, an edited one or another format;
+      LedgerUnavailable, TooManyQueries.
+    Cost: up to a second for VERIFIED_AT_OPEN entries; milliseconds for longer ledgers.
     """
     if not path.exists():
         raise absent(path.name) if read_marker(marker) is None else gone(path.name)
@@ -449,7 +445,7 @@ def open_ledger(path: Path, marker: Path, clock: Clock = time.time) -> Ledger:
 
 
 def _create_file(path: Path, clock: Clock) -> None:
-    """Build the file under another name and link it: it appears whole, or not at all, and replaces nothing."""
+    """Build the file under another name and link it, so that it appears whole and replaces nothing."""
     temporary = path.with_name(f".{path.name}.{uuid.uuid4()}")
     os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     try:

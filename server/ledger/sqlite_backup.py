@@ -1,4 +1,4 @@
-"""Backups of a ledger in SQLite: copies that are whole and marked as such, the way back to one, what that undoes."""
+"""Backups of a SQLite ledger: consistent copies with a marker, restoring one, and what that undoes."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ from server.ledger.verify import holds, verify
 from server.query import privacy_text
 
 _NAMED = 10
-"""Names of one kind in a message."""
+"""At most this many names of one kind stand in a message."""
 
 _HASH = 12
-"""Characters of a policy's hash, which tell it from others."""
+"""This many characters of a policy's hash are shown."""
 
 _ACTS = {
     EntryKind.KEY: ("analyst", "keys rotated"),
@@ -53,21 +53,21 @@ _ACTS = {
     EntryKind.GROUP: ("analyst", "groups changed"),
     EntryKind.GRANT: ("account", "grants"),
     EntryKind.RENEWED: ("account", "renewals"),
-    EntryKind.DATA: ("version", "loads of the data"),
+    EntryKind.DATA: ("version", "data versions"),
     EntryKind.POLICY: ("policy_hash", "policies accepted"),
     EntryKind.TUNING: ("tuning", "tunings"),
 }
-"""By kind of act: the field that names what it was done to, and what it is called."""
+"""By kind of act: the field that names its object, and the words for it."""
 
 
 @dataclass(frozen=True)
 class Undone:
-    """What a ledger holds and a copy of it lacks.
+    """What a ledger has and a copy of it lacks.
 
     Attributes:
-      charges: how many questions were charged since.
-      given_back: by account, nano-epsilon and atto-delta of those charges.
-      acts: by kind of act, what it was done to, each once, in order.
+      charges: the number of questions charged since.
+      given_back: their nano-epsilon and atto-delta by account.
+      acts: by kind of act, the names of its objects, each once, in order.
     """
 
     charges: int = 0
@@ -75,8 +75,8 @@ class Undone:
     acts: dict[EntryKind, tuple[str, ...]] = field(default_factory=dict)
 
     @property
-    def told(self) -> str:
-        """For people: each kind that occurs, with at most so many names; empty where nothing is undone."""
+    def summary(self) -> str:
+        """A summary for people: each kind with at most _NAMED names; empty if nothing is undone."""
         parts = []
         if self.charges:
             amounts = [
@@ -89,7 +89,7 @@ class Undone:
 
 
 def undone_by(copied_entries: int, ledger: Path) -> Undone:
-    """What the ledger in place has after so many entries; nothing where it has no more, or is not there to tell."""
+    """What the current ledger has after `copied_entries` entries; empty if the ledger is missing."""
     if not ledger.exists():
         return Undone()
     with closing(connect(ledger)) as connection, read_transaction(connection):
@@ -113,7 +113,7 @@ def undone_by(copied_entries: int, ledger: Path) -> Undone:
 
 
 def _by_kind(acts: list[tuple[EntryKind, dict[str, object]]]) -> dict[EntryKind, tuple[str, ...]]:
-    """What acts were done to; of somebody who was added since, only that."""
+    """The objects of acts by kind. Of an analyst who was added since, only the addition counts."""
     added = {str(said["analyst"]) for kind, said in acts if kind is EntryKind.ANALYST}
     whole = added | {analyst_account(name) for name in added}
     found: dict[EntryKind, dict[str, None]] = {}
@@ -136,10 +136,10 @@ def _listed(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a ledger lies.
+    """The paths of a ledger.
 
     Attributes:
-      marker: the file that knows how far it had come.
+      marker: the high-water mark of the ledger.
     """
 
     ledger: Path
@@ -148,12 +148,12 @@ class Place:
 
 @dataclass(frozen=True)
 class Restoration:
-    """A ledger that a copy has taken the place of.
+    """The result of restoring a copy.
 
     Attributes:
-      head: its last entry, which says who restored it, why, and how many entries were forgotten.
-      missing: how many entries are known that the copy lacks; None: nothing there told.
-      undone: what the ledger that was there held and the copy lacks.
+      head: the last entry, which records who restored it, why, and how many entries were lost.
+      missing: how many known entries the copy lacks; None: unknown.
+      undone: what the replaced ledger has and the copy lacks.
     """
 
     head: Head
@@ -162,10 +162,10 @@ class Restoration:
 
 
 def back_up(source: Place, target: Place) -> Head:
-    """Copy a ledger that may be in use, and mark the copy as what it is: its own last entry, never a later one.
+    """Copy a ledger that may be in use. The copy's marker records its own last entry.
 
-    Raises: LedgerInvalid (the copy does not hold), LedgerUnavailable (also: there is a file already).
-    Cost: that of reading and writing the file, and of verifying it; writers do not wait.
+    Raises: LedgerInvalid (the copy is invalid), LedgerUnavailable (also: the target exists).
+    Cost: reading, writing and verifying the file; writers do not wait.
     """
     if target.ledger.exists() or target.marker.exists():
         raise LedgerUnavailable(f"There is a backup in {target.ledger.parent} already.", hint="Name a new folder.")
@@ -184,14 +184,13 @@ def back_up(source: Place, target: Place) -> Head:
 
 
 def restore(source: Path, target: Place, act: Act, *, forget: bool = False) -> Restoration:
-    """Put a copy in a ledger's place; the ledger that was there is kept beside it under another name.
+    """Replace a ledger with a copy. The replaced file stays beside it under another name.
 
     Args:
-      source: the copy's file, by `back_up` or plainly copied; it may be the file in place itself.
-      forget: take a copy that lacks entries which are known: what charges spent is given back, although it was
-        spent, and keys that were rotated and analysts who were disabled since are as they were.
-    Raises: LedgerInvalid (it does not hold, is of another ledger, or lacks charges), LedgerUnavailable (also: a
-      proxy has the ledger open).
+      source: the copy, from `back_up` or a plain copy; it may be the current file.
+      forget: accept a copy that lacks known entries. Their charges can be spent again, and rotated keys and disabled
+        analysts work again.
+    Raises: LedgerInvalid (invalid, another ledger, or entries are missing), LedgerUnavailable (also: in use).
     """
     _check_unused(target.ledger)
     if not source.is_file():
@@ -201,7 +200,7 @@ def restore(source: Path, target: Place, act: Act, *, forget: bool = False) -> R
             last, identity = _checked(copied)
             missing = _lacking(copied, last, identity, target, forget)
             with _aside(target.ledger) as old:
-                # What was charged while the copy was made and verified: nobody can open what has another name.
+                # Charges made while the copy was verified: from now on nobody can open the renamed file.
                 missing = _lacking(copied, last, identity, Place(old, target.marker), forget)
                 undone = undone_by(last.number, old)
                 copied.rename(target.ledger)
@@ -221,39 +220,39 @@ def _check_unused(ledger: Path) -> None:
 
 
 def _lacking(copied: Path, last: Head, identity: str, there: Place, forget: bool) -> int | None:
-    """`_missing`, which has to be nothing unless it may be forgotten. Raises: LedgerInvalid."""
+    """As `_missing`. Raises: LedgerInvalid for missing entries, unless `forget`."""
     missing = _missing(copied, identity, there)
     if missing != 0 and not forget:
         lacks = (
-            "Nothing here tells how many entries the copy lacks"
+            "The number of entries that the copy lacks is unknown"
             if missing is None
-            else (f"The copy lacks {missing} entries that are known")
+            else (f"The copy lacks {missing} known entries")
         )
-        told = undone_by(last.number, there.ledger).told
-        if told:
-            undoes = f"to restore it undoes {told}"
+        summary = undone_by(last.number, there.ledger).summary
+        if summary:
+            undoes = f"restoring it undoes {summary}"
         else:
-            undoes = "to restore it undoes what they say: it may give spent budgets back, and open ended keys again"
+            undoes = "restoring it may give back spent budgets and accept revoked keys again"
         raise LedgerInvalid(
             f"{lacks}: {undoes}.",
-            hint="Restore a newer copy. If there is none, --forget-charges restores this one: who asked since can"
-            " spend the same budget again, on the same people, and what was ended since has to be ended again.",
+            hint="Restore a newer copy. If there is none, --forget-charges restores this one: its charges can be"
+            " spent again on the same people, and revocations must be repeated.",
         )
     return missing
 
 
 @contextmanager
 def _aside(ledger: Path) -> Iterator[Path]:
-    """The ledger in place, and what SQLite keeps beside it, under another name; back again if anything fails.
+    """Move the ledger and SQLite's side files to another name; move them back if anything fails.
 
-    Whoever has opened it before that has it open still, which is looked at again, or has written what it charged.
-    Raises: LedgerUnavailable (it is in use).
+    A process that opened the ledger before is detected, or has already written what it charged.
+    Raises: LedgerUnavailable (in use).
     """
     stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
     old = ledger.with_name(f"{ledger.name}.replaced-{stamp}")
     moved = [(ledger.with_name(ledger.name + end), old.with_name(old.name + end)) for end in ("", "-wal", "-shm")]
     moved = [(path, other) for path, other in moved if path.exists()]
-    for path, other in moved:  # the ledger first: nobody may open it without its log
+    for path, other in moved:  # the ledger first, so that nobody opens it without its log
         path.rename(other)
     try:
         _check_unused(ledger)
@@ -267,7 +266,7 @@ def _aside(ledger: Path) -> Iterator[Path]:
 
 @contextmanager
 def _copied(source: Path, beside: Path) -> Iterator[Path]:
-    """A whole copy of a ledger's file, one file without a log, under a name of its own; gone unless it is renamed."""
+    """A consistent copy in one file without a log, under a temporary name. It is removed unless renamed."""
     copied = beside.with_name(f".{beside.name}.{uuid.uuid4()}")
     os.close(os.open(copied, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     try:
@@ -284,16 +283,16 @@ def _copied(source: Path, beside: Path) -> Iterator[Path]:
 
 
 def _checked(path: Path) -> tuple[Head, str]:
-    """The last entry and the id of a copy. Raises LedgerInvalid for one that does not hold."""
+    """The last entry and id of a copy. Raises LedgerInvalid for an invalid copy."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection, read_transaction(connection):
         view = SqliteView(connection)
         if (fault := verify(view).fault) is not None:
-            raise LedgerInvalid(f"The copy does not hold. {fault}", hint="Take another copy: noisegate ledger backup")
+            raise LedgerInvalid(f"The copy is invalid. {fault}", hint="Take another copy: noisegate ledger backup")
         return view.head, str(view.rows("SELECT id FROM identity")[0][0])
 
 
 def _missing(copied: Path, identity: str, target: Place) -> int | None:
-    """How many entries are known, by the marker or the ledger in place, that a copy lacks; None: both are gone."""
+    """How many entries a copy lacks that the marker or the current ledger has; None: both are gone."""
     known = [read_marker(target.marker)]
     if target.ledger.exists():
         with closing(connect(target.ledger)) as connection, read_transaction(connection):

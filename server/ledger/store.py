@@ -1,14 +1,14 @@
-"""What a database must do to hold a ledger, and the tables it holds: `entries`, and what follows from them.
+"""The interface of a store, and its tables: `entries`, and the tables that follow from them.
 
-A database holds one when it has atomic durable writes one after another, and reads beside them.
+A store needs atomic, durable writes one after another, and consistent reads beside them.
 
-`entries` is the ledger; the other tables follow from it, and `verify` checks that they do. The rules are rules of the
-store, not only of the code above it (see the triggers of each store):
+`entries` is the ledger, and `verify` checks that the other tables follow from it. Triggers enforce these rules in the
+store itself:
 
 * entries and charges are numbered 1, 2, 3, ...; time never goes back;
-* a charge begins reserved and is settled once; nothing else of it ever changes;
-* nothing is deleted, and an analyst and an account keep their names;
-* an account that counts by basic composition never spends more than it was granted.
+* a charge begins reserved and is settled once; nothing else of it changes;
+* nothing is deleted; analysts and accounts keep their names;
+* an account with basic composition never spends more than its grant.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from server.ledger.entry import EntryKind
 T = TypeVar("T")
 
 ORIGIN = bytes(32)
-"""What stands for the hash before the first entry."""
+"""The hash before the first entry."""
 
 
 @dataclass(frozen=True)
 class Head:
-    """The last entry: its number, its time in milliseconds since the epoch, and its hash."""
+    """The last entry: number, time in milliseconds since the epoch, and hash."""
 
     number: int = 0
     at_ms: int = 0
@@ -42,43 +42,45 @@ Clock = Callable[[], float]
 
 
 class Reading(ABC):
-    """One consistent view of the tables. Statements hold `?` for each value and neither `?` nor `%` otherwise.
+    """One consistent view of the tables. Statements contain `?` for each value, and otherwise no `?` or `%`.
 
-    What is read once is kept. In Python 3.11 functools.cached_property holds one lock for all instances while it
-    computes: a view that waits for another proxy's write would keep every other view waiting.
+    Values that are read once are cached here. In Python 3.11 functools.cached_property holds one lock for all
+    instances while it computes, so a view that waits for another proxy would block every other view.
     """
 
     def __init__(self) -> None:
-        self._kept: dict[str, Any] = {}
+        self._cache: dict[str, Any] = {}
 
     @property
     def now_ms(self) -> int:
-        """The clock of the store, in milliseconds since the epoch; it may go backwards."""
+        """The store's clock in milliseconds since the epoch; it may go backwards."""
         return self._once("clock", self._read_clock)
 
     @property
     def offset_ms(self) -> int:
-        """By how much the ledger's time is ahead of it."""
+        """How far the ledger's time is ahead of the clock, in milliseconds."""
         return self._once("offset", self._read_offset)
 
     @property
     def head(self) -> Head:
-        """The last entry when it was first asked for, which is before a write adds one; zeros in an empty ledger."""
+        """The last entry, read before a write adds one; zeros in an empty ledger."""
         return self._once("head", self._read_head)
 
     @property
     def at_ms(self) -> int:
-        """The ledger's time (`writes/clock.py`): never before the last entry; a clock set back renews no window."""
+        """The ledger's time (`writes/clock.py`), never before the last entry. A clock that is set back renews no
+        window.
+        """
         return max(self.now_ms + self.offset_ms, self.head.at_ms)
 
     @property
     def utc_ms(self) -> int:
-        """The clock's time that belongs to the ledger's: it says which day it is, and it may go back."""
+        """The clock's time that belongs to `at_ms`. It determines the date, and it may go back."""
         return self.at_ms - self.offset_ms
 
     @abstractmethod
     def asked(self, statement: str, *values: object) -> Callable[[], list[tuple[Any, ...]]]:
-        """What returns all rows of a query, as they are now; those asked at once wait for a server once."""
+        """Send a query; the returned function gives its rows. Queries sent together wait for a server once."""
 
     def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         """All rows of a query."""
@@ -89,9 +91,9 @@ class Reading(ABC):
         return next(iter(self.rows(statement, *values)), None)
 
     def _once(self, what: str, read: Callable[[], T]) -> T:
-        if what not in self._kept:
-            self._kept[what] = read()
-        return cast(T, self._kept[what])
+        if what not in self._cache:
+            self._cache[what] = read()
+        return cast(T, self._cache[what])
 
     @abstractmethod
     def _read_clock(self) -> int: ...
@@ -106,7 +108,7 @@ class Reading(ABC):
 
 
 class Writing(Reading):
-    """One atomic write. No other write of any process runs beside it.
+    """One atomic write. No other write of any process runs at the same time.
 
     Attributes:
       retried: may an earlier attempt have been committed although its answer was lost?
@@ -116,84 +118,85 @@ class Writing(Reading):
 
     @abstractmethod
     def run(self, statement: str, *values: object) -> None:
-        """Change rows; what is wrong with it may be raised by a later statement, or by the commit."""
+        """Execute a statement that changes rows. A later statement or the commit may raise its error."""
 
 
 def offset_in(content: str | None) -> int:
-    """By how much the ledger's time is ahead of the clock, from the newest `clock` entry's content."""
+    """The offset in milliseconds that the newest `clock` entry records; 0 without one."""
     return 0 if content is None else int(json.loads(content)["offset_ms"])
 
 
 class Store(Protocol):
-    """A database with the ledger's tables. Usable from any thread; not to be carried across a fork."""
+    """A database with the ledger's tables. Any thread may use it; it does not survive a fork."""
 
     @property
     def id(self) -> str:
-        """Which ledger this is."""
+        """The id of this ledger."""
         ...
 
     @property
     def local(self) -> bool:
-        """Is it a file of this machine, in which a read waits for nobody and takes microseconds?"""
+        """Is it a file of this machine, with reads in microseconds?"""
         ...
 
     @property
     def instance(self) -> str:
-        """Of this open store; every reservation carries it."""
+        """The id of this open store; every reservation records it."""
         ...
 
     def write(self, work: Callable[[Writing], T]) -> T:
-        """Do the work in one write, durable on return; nothing of it is left when it raises.
+        """Do the work in one durable write. Nothing of it remains if it raises.
 
-        The work is done again when it conflicts with another or when the connection is lost, so it must begin by
-        looking for itself when it is `retried`.
+        The work is repeated after a conflict or a lost connection, so if `retried` it must first look for its own
+        result.
         Raises: LedgerUnavailable, LedgerInvalid (a rule of the tables was broken), TooManyQueries (busy for long).
         """
         ...
 
     def read(self, work: Callable[[Reading], T]) -> T:
-        """Do short work in one view, beside any writer. Raises as `write`."""
+        """Do short work in one view. Raises as `write`."""
         ...
 
     def walk(self, work: Callable[[Reading], T]) -> T:
-        """As `read`, for work that takes long: it holds up neither writers nor other readers."""
+        """As `read`, for long work: neither writers nor other readers wait."""
         ...
 
     def check_writable(self) -> None:
-        """Whether a write would succeed now; changes nothing that is kept. Raises as `write`."""
+        """Check that a write would succeed, without a change. Raises as `write`."""
         ...
 
     def is_dead(self, writing: Writing, instance: str) -> bool:
-        """Whether the process that made an instance has ended, or lost its hold on the store."""
+        """Has the process of an instance ended, or lost its connection to the store?"""
         ...
 
     def close(self) -> None:
-        """Let go of everything; twice is once."""
+        """Release everything. May be called twice."""
         ...
 
 
 SCHEMA_VERSION = 3
-"""Raised with every change of the tables."""
+"""Increased with every change of the tables."""
 
 RENEWALS = "('day', 'week', 'month', 'quarter', 'year')"
-"""The periods of the calendar."""
+"""The calendar periods."""
 
 CHARGE_KINDS = str(tuple(kind.value for kind in EntryKind if not kind.is_act))
 """The kinds of entries that are no acts."""
 
 ACTS_OF_KIND = f"kind = ? AND kind NOT IN {CHARGE_KINDS}"
-"""A condition on entries that the index of acts serves: SQLite uses a partial index only where its own condition is
-repeated word for word, and would read every charge without."""
+"""The condition for acts of a kind. SQLite uses the partial index only if a query repeats its condition word for
+word.
+"""
 
 CLOCK = f"SELECT content FROM entries WHERE kind = '{EntryKind.CLOCK}' AND kind NOT IN {CHARGE_KINDS}" + (
     " ORDER BY number DESC LIMIT 1"
 )
-"""The newest entry that says how far the clock is behind the ledger's time (`writes/clock.py`); by the index of
-acts."""
+"""Reads the newest `clock` entry, by the index of acts."""
 
 FAILURES = f"""kind IN ('{EntryKind.FAILED}', '{EntryKind.CRASHED}') AND substr(content, 1, 11) = '{{"analyst":'"""
-"""The entries of failures that count: they, and no other settlement, say whose it was, which canonical JSON puts
-first. A condition of an index, as ACTS_OF_KIND."""
+"""The condition for failures that count. Only they name an analyst, which canonical JSON puts first. Also the
+condition of an index.
+"""
 
 _TABLES = Template(f"""
 CREATE TABLE identity (
@@ -271,33 +274,33 @@ SQLITE_TABLES = _TABLES.substitute(integer="INTEGER", bytes="BLOB", strict="STRI
 POSTGRES_TABLES = _TABLES.substitute(integer="BIGINT", bytes="BYTEA", strict="")
 
 TABLES = ("identity", "entries", "analysts", "accounts", "charges", "answers")
-"""All of them."""
+"""All tables."""
 
 UNCHANGED = ("identity", "entries", "answers")
-"""Those whose rows never change."""
+"""The tables whose rows never change."""
 
 _CHARGE_KEEPS = ("number", "entry", "analyst", "plan_hash", "answer_key", "idempotency_key", "repeats", "instance")
 """The columns of a charge that never change."""
 
 REFUSED = "this would break the ledger"
-"""What a trigger says."""
+"""The message of every trigger."""
 
 
 def row_rules(
     differs: str, greatest: str, amount: Callable[[str, str], str], last: Callable[[str], str]
 ) -> dict[str, tuple[str, str]]:
-    """By the name of a trigger: before what it is asked for each row, and what it refuses.
+    """The row triggers by name: the event, and the condition that is refused.
 
     Args:
-      differs: the operator of two values of which either may be NULL.
-      greatest: the function of the larger of two numbers.
-      amount: a field of an amount in a column, as a number.
-      last: the number of the last `entry` or `charge`, 0 without any; the `time` of the last entry.
+      differs: the operator that compares two values that may be NULL.
+      greatest: the function for the larger of two numbers.
+      amount: SQL of a field of a stored amount.
+      last: SQL of the number of the last `entry` or `charge`, or of the `time` of the last entry.
     """
     kept = " OR ".join(f"NEW.{column} {differs} OLD.{column}" for column in _CHARGE_KEEPS)
     overspent = " OR ".join(
-        f"{amount('NEW.spent', field)} < 0"
-        f" OR {amount('NEW.spent', field)} > {greatest}(NEW.{field}, {amount('OLD.spent', field)})"
+        f"{amount('NEW.spent', field)} < 0 OR {amount('NEW.spent', field)} > {greatest}(NEW.{field}, "
+        f"{amount('OLD.spent', field)})"
         for field in ("nano_epsilon", "atto_delta")
     )
     return {

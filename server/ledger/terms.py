@@ -1,7 +1,7 @@
-"""The terms of an account: its grant in whole numbers, and the calendar period (UTC) that a renewing grant is for.
+"""The terms of an account: its grant in whole numbers, and its calendar periods (UTC).
 
-A period is a whole number that grows by one from each to the next, so that the order of periods is that of numbers.
-A person in the data for k periods is protected at their sum: an account says how much all that ended come to.
+Periods are consecutive whole numbers. A person with data in k periods is protected at the sum of their budgets, so an
+account reports the total of its ended periods.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _DAY_MS = 86_400_000
 _EPOCH = date(1970, 1, 1).toordinal()
 _MONDAY = date(1969, 12, 29).toordinal()  # of the week of the epoch
 _LAST_YEAR = 9998
-"""The last whole year of Python's calendar but one: every period has a next one."""
+"""The last whole year of Python's calendar but one, so that every period has a next one."""
 
 
 _PERIODS: dict[Renewal, tuple[Callable[[date], int], Callable[[int], date], Callable[[date], str]]] = {
@@ -45,19 +45,18 @@ _PERIODS: dict[Renewal, tuple[Callable[[date], int], Callable[[int], date], Call
     ),
     "year": (lambda day: day.year, lambda period: date(period, 1, 1), lambda day: f"{day.year:04}"),
 }
-"""The number of the period that a day lies in, the first day of one, and its name by that day."""
+"""By renewal: the number of the period of a day, the first day of a period, and its name by that day."""
 
 
 @dataclass(frozen=True)
 class Periods:
-    """The periods of an account, in whole amounts.
+    """The calendar periods of an account, in whole amounts.
 
     Attributes:
-      current: the period whose budget is being spent.
-      previous: the one that was being spent before it was renewed last; the one before `current` at first.
-      past_nano, past_atto: nano-epsilon and atto-delta that all ended periods come to.
-      peak_nano, peak_atto: the most that was granted to this period before its grant was changed, by an account that
-        counts in zCDP or Renyi; 0 where it was not changed.
+      current: the period that is being spent.
+      previous: the period before the last renewal; at first the one before `current`.
+      past_nano, past_atto: the sum of epsilon and delta over all ended periods.
+      peak_nano, peak_atto: zCDP and Renyi: the largest grant of this period before its grant was changed; else 0.
     """
 
     current: int
@@ -69,15 +68,15 @@ class Periods:
 
     @classmethod
     def beginning(cls, period: int) -> Periods:
-        """As an account stands in its first period, with none behind it."""
+        """The periods of a new account."""
         return cls(period, period - 1)
 
     def set_back(self, now: int) -> Periods:
-        """After it was noticed that the clock had been ahead; `now` is the period in which it is.
+        """Correct the current period after the clock was found ahead; `now` is the actual period.
 
-        A period that had not begun was lent: its budget is that of the one after both the present one and the one
-        before the loan. So each loan is paid back by one period without, and however far the clock was ahead, no more
-        than that is waited for.
+        A period that had not begun was lent. It is paid back by one period without a budget: the next period follows
+        both the actual one and the one before the loan. The wait is at most that one period, however far the clock
+        was ahead.
         """
         if self.current <= now:
             return self
@@ -86,7 +85,7 @@ class Periods:
 
 
 def period_at(renew: Renewal, utc_ms: int) -> int:
-    """The number of the period in which a time lies.
+    """The number of the period of a time.
 
     >>> period_at("month", 0), period_at("quarter", 0), period_at("week", 4 * 86_400_000)
     (23640, 7880, 1)
@@ -97,12 +96,12 @@ def period_at(renew: Renewal, utc_ms: int) -> int:
 
 
 def period_start_ms(renew: Renewal, period: int) -> int:
-    """When a period begins, in milliseconds since the epoch."""
+    """The start of a period in milliseconds since the epoch."""
     return (_PERIODS[renew][1](period).toordinal() - _EPOCH) * _DAY_MS
 
 
 def period_name(renew: Renewal, period: int) -> str:
-    """A period for people.
+    """The name of a period.
 
     >>> period_name("month", 23640), period_name("quarter", 7880), period_name("week", 0)
     ('1970-01', '1970-Q1', '1970-W01')
@@ -112,15 +111,15 @@ def period_name(renew: Renewal, period: int) -> str:
 
 
 def day_of(utc_ms: int) -> str:
-    """The day of a time, for people."""
+    """The date of a time, as text."""
     return (datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=utc_ms)).strftime("%Y-%m-%d")
 
 
 _LATER = ("renew", "most_nano", "most_atto")
-"""What older entries do not say; left out where it is None."""
+"""Fields that older entries lack; left out if None."""
 
 _MOST_ATTO = 10**18 - 1
-"""Delta is below 1, in total, too."""
+"""Delta is below 1, also in total."""
 
 MAX_WINDOW_MS = 100 * 366 * 86_400_000
 """Keeps every time of a window within a signed 64-bit column."""
@@ -128,16 +127,16 @@ MAX_WINDOW_MS = 100 * 366 * 86_400_000
 
 @dataclass(frozen=True)
 class Terms:
-    """A grant, rounded down.
+    """A grant, rounded down to whole numbers.
 
     Attributes:
-      accounting: how charges add up.
-      nano_epsilon, atto_delta: what is granted.
-      event_atto: the part of atto_delta kept for events that have a delta themselves.
-      window_ms: the account starts again after so many milliseconds, or None.
+      accounting: how charges compose.
+      nano_epsilon, atto_delta: the grant.
+      event_atto: the part of atto_delta for events that have a delta of their own.
+      window_ms: the account is reset after this many milliseconds, or None.
       nano_cap: the most nano-epsilon of one query, or None.
-      renew: the account starts again with each such period of the calendar, or None.
-      most_nano, most_atto: with `renew`: what all periods may come to, or None: unlimited.
+      renew: the account is reset at the start of each calendar period, or None.
+      most_nano, most_atto: with `renew`: the total over all periods, or None: unlimited.
     """
 
     accounting: Accounting
@@ -152,7 +151,7 @@ class Terms:
 
     @classmethod
     def of(cls, grant: Grant) -> Terms:
-        """The terms of a grant. Raises InvalidSetting for one that no filter can keep."""
+        """The terms of a grant. Raises InvalidSetting if no privacy filter can enforce it."""
         window_ms = None if grant.window_s is None else grant.window_s * 1000
         if window_ms is not None and not 0 < window_ms <= MAX_WINDOW_MS:
             raise InvalidSetting("A window lasts at least a second and at most a hundred years.")
@@ -163,7 +162,7 @@ class Terms:
         return cls(grant.accounting, *amounts, window_ms, cap, grant.renew, *most).checked()
 
     def topped_up(self, epsilon: float, delta: float) -> Terms:
-        """With more to spend; both rounded down. Raises InvalidSetting, also beyond the largest budget there is."""
+        """Larger terms; both amounts are rounded down. Raises InvalidSetting, also above the largest budget."""
         nano = granted_epsilon(epsilon) if epsilon else 0
         more = replace(self, nano_epsilon=self.nano_epsilon + nano, atto_delta=self.atto_delta + granted_delta(delta))
         if more == self:
@@ -176,22 +175,22 @@ class Terms:
         return more.checked()
 
     def checked(self) -> Terms:
-        """These terms. Raises InvalidSetting when no filter can keep them."""
+        """These terms. Raises InvalidSetting if no privacy filter can enforce them."""
         try:
             check_filter(self.accounting, self.nano_epsilon, self.atto_delta, self.event_atto)
         except InvalidParameter as error:
-            raise InvalidSetting(f"No budget can be kept like this: {error}.") from error
+            raise InvalidSetting(f"No privacy filter exists for this budget: {error}.") from error
         return self
 
     @property
     def content(self) -> dict[str, object]:
-        """The terms as an entry says them."""
+        """The terms as an entry stores them."""
         said = asdict(self)
         return {name: value for name, value in said.items() if value is not None or name not in _LATER}
 
     @property
     def grant(self) -> Grant:
-        """The terms as floats, none of them above what is granted."""
+        """The terms as floats, rounded down."""
         window_s = None if self.window_ms is None else self.window_ms // 1000
         cap = None if self.nano_cap is None else epsilon_of(self.nano_cap)
         epsilon, delta = epsilon_of(self.nano_epsilon), delta_of(self.atto_delta)
@@ -201,23 +200,23 @@ class Terms:
 
 def _check_renewal(grant: Grant) -> None:
     if grant.renew is None and grant.most_in_total is not None:
-        raise InvalidSetting("What all periods may come to is said of an account that renews.")
+        raise InvalidSetting("A total of all periods needs a calendar renewal.")
     if grant.renew is not None and grant.window_s is not None:
         raise InvalidSetting("An account renews by the calendar or has windows, not both.")
     if grant.renew is not None and grant.most_in_total is None:
         raise InvalidSetting(
-            "A renewed budget protects per period: say what epsilon all periods may come to.",
-            hint="Give a number, or `unlimited` where nothing is to bound what is learned over all time.",
+            "A renewing budget protects per period. State the epsilon that all periods may spend together.",
+            hint="Give a number, or `unlimited` for no bound over all time.",
         )
     if grant.most_in_total is not None and not grant.most_in_total >= grant.epsilon:
         raise InvalidSetting(
-            "What all periods may come to is at least what one of them may spend.",
-            hint="Say a larger total with it, or a smaller epsilon.",
+            "The total of all periods must be at least the epsilon of one period.",
+            hint="Give a larger total or a smaller epsilon.",
         )
 
 
 def _total(grant: Grant, nano: int, atto: int) -> tuple[int | None, int | None]:
-    """What all periods may come to, rounded down; of delta as many grants as the epsilon has."""
+    """The total of all periods, rounded down. Delta is bounded by the number of grants that the epsilon has."""
     if grant.most_in_total is None or grant.most_in_total == UNLIMITED:
         return None, None
     most = granted_epsilon(grant.most_in_total)

@@ -1,6 +1,6 @@
-"""What `noisegate tune` has found, in the ledger: reserved as a charge on the dataset, told to everybody.
+"""The results of `noisegate tune` in the ledger: reserved as a charge on the dataset, readable by everybody.
 
-It is spent once, and so a part of every account's guarantee.
+A tuning is spent once, so it is a part of every account's guarantee.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ from server.ledger.writes.journal import Journal
 from server.ledger.writes.reserve import Short, charged, give_back, priced
 
 TuningState = Literal["reserved", "committed", "released"]
-"""All but `released` count as spent; a crash leaves it reserved."""
+"""All states but `released` count as spent; a crash leaves a tuning reserved."""
 
 Histogram = Mapping[str, object]
-"""A released one, of strings and whole numbers: `unit`, the decimal of a number, `first`, an exponent of 2, and
-`people` by bucket (`privacy.mechanisms.contributions`)."""
+"""A released histogram, of strings and whole numbers: `unit`, the decimal of a number; `first`, an exponent of 2;
+`people` by bucket (`privacy.mechanisms.contributions`).
+"""
 
 
 @dataclass(frozen=True)
@@ -39,12 +40,12 @@ class TuningRecord:
 
     Attributes:
       number: from 1 without gaps.
-      epsilon: what it spent, for all measures together.
-      version: of the data that it counted.
-      measures: what it counted: a table, and `rows` or a column.
-      paid: did the dataset's account pay? It did where there was one.
+      epsilon: spent for all measures together.
+      version: the data version that was measured.
+      measures: what was measured: a table, and `rows` or a column.
+      paid: did the dataset's account pay? It did if there was one.
       histograms: by measure; empty unless committed.
-      reserved_at_ms: when, in milliseconds since the epoch.
+      reserved_at_ms: milliseconds since the epoch.
     """
 
     number: int
@@ -61,7 +62,7 @@ _ENTRIES = f"SELECT content, at_ms FROM entries WHERE kind = ? AND kind NOT IN {
 
 
 def tunings(reading: Reading) -> tuple[TuningRecord, ...]:
-    """All of them, in order."""
+    """All tunings, in order. One indexed read."""
     settled = [Tuned.read(text) for text, _ in reading.rows(_ENTRIES, Tuned.kind.value)]
     by_number = {one.tuning: one for one in settled}
     return tuple(
@@ -70,14 +71,16 @@ def tunings(reading: Reading) -> tuple[TuningRecord, ...]:
 
 
 def tuning(reading: Reading, number: int) -> Tuning | None:
-    """What reserved a tuning; None where there is none of that number, or it is settled."""
+    """The reservation of a tuning; None for an unknown or settled one."""
     settled = {json.loads(text)["tuning"] for text, _ in reading.rows(_ENTRIES, Tuned.kind.value)}
     contents = [Tuning.read(text) for text, _ in reading.rows(_ENTRIES, Tuning.kind.value)]
     return next((one for one in contents if one.tuning == number and number not in settled), None)
 
 
 def tuned_epsilon(found: Iterable[TuningRecord], account: str) -> float:
-    """What tunings add to the guarantee of an account: of the dataset's own those alone that it has not paid for."""
+    """The epsilon that tunings add to an account's guarantee. For the dataset: of tunings that it has not paid
+    for.
+    """
     counted = [one for one in found if one.state != "released" and not (one.paid and account == DATASET)]
     return epsilon_of(sum(charged_epsilon(one.epsilon) for one in counted))
 
@@ -97,7 +100,7 @@ def _record(said: Tuning, at_ms: int, settled: dict[int, Tuned]) -> TuningRecord
 
 
 def reserve_tuning(journal: Journal, charge: Charge, measures: Sequence[tuple[str, str]], act: Act) -> int:
-    """Write the reservation of a charge that is nobody's; returns its number. Raises: Short."""
+    """Write the reservation of a tuning, which belongs to no analyst; returns its number. Raises: Short."""
     if (done := journal.done_before()) is not None:
         assert isinstance(done, Tuning), "what reserving has written"
         return done.tuning
@@ -125,11 +128,11 @@ def reserve_tuning(journal: Journal, charge: Charge, measures: Sequence[tuple[st
 
 
 def settle_tuning(journal: Journal, number: int, histograms: Sequence[Histogram] | None, act: Act) -> None:
-    """Write what a tuning came to. Raises: LedgerInvalid for one that is not reserved."""
+    """Write the result of a tuning. Raises: LedgerInvalid if it is not reserved."""
     reserved = tuning(journal.writing, number)
     if reserved is None:
         raise LedgerInvalid(f"There is no tuning {number} that is reserved.")
-    kept = None if histograms is None else [dict(one) for one in histograms]
-    journal.append(Tuned(tuning=number, histograms=kept, **signed(act)))
-    if kept is None:
+    recorded = None if histograms is None else [dict(one) for one in histograms]
+    journal.append(Tuned(tuning=number, histograms=recorded, **signed(act)))
+    if recorded is None:
         give_back(journal, reserved, Amount(reserved.nano_epsilon))

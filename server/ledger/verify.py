@@ -1,4 +1,4 @@
-"""Whether a ledger is what its entries say: every table replayed in memory, and what is checked before it opens."""
+"""Verify a ledger: replay all entries in memory, compare every table, and check the marker before it opens."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ ChargeRow = tuple[object, ...]
 
 
 class Contradiction(Exception):
-    """An entry that no ledger would have written after those before it."""
+    """An entry that no ledger would write after those before it."""
 
 
 class Replay:
@@ -77,11 +77,11 @@ class Replay:
 
     @property
     def n_charges(self) -> int:
-        """How many charges there are."""
+        """The number of charges."""
         return len(self._digests) // DIGEST_BYTES
 
     def apply(self, entry: StoredEntry) -> None:
-        """Go on by one entry. Raises Contradiction, or KeyError, TypeError or ValueError for a foreign content."""
+        """Apply one entry. Raises Contradiction; KeyError, TypeError or ValueError for a malformed content."""
         said = entry.says
         match said:
             case Reserved():
@@ -114,7 +114,7 @@ class Replay:
                 assert_never(said)
 
     def digest(self, number: int) -> bytes:
-        """The digest of a charge's row, as it has to be."""
+        """The expected digest of a charge's row."""
         if number in self._open:
             return row_digest(self._open[number][0])
         return bytes(self._digests[(number - 1) * DIGEST_BYTES : number * DIGEST_BYTES])
@@ -140,7 +140,7 @@ class Replay:
             self.balances[name] = account.charged(amount, basic)
 
     def _payers(self, content: Reserved) -> set[str]:
-        """The accounts that have to pay: the analyst's, the group's, and for a release the dataset's, too."""
+        """The accounts that must pay: the analyst's, the group's, and for a release the dataset's."""
         _, _, group, enabled = self.analysts[content.analyst]
         if not enabled:
             raise Contradiction("a charge of a disabled analyst")
@@ -182,7 +182,7 @@ class Replay:
         self.balances[name] = Balance.opened(name, terms, *at) if there is None else there.regranted(terms, *at)
 
     def _renew(self, entry: StoredEntry, content: Renewed) -> None:
-        """Only into the period that it was by the clock, and only one later than the account has spent."""
+        """Only the current period by the clock is accepted, and only if it is later than every one that was spent."""
         account, utc_ms = self.balances[content.account], self._utc_ms(entry)
         if not account.is_due(utc_ms):
             raise Contradiction(f"a renewal of {account.name} before its period was over")
@@ -202,7 +202,7 @@ class Replay:
 
 
 def row_digest(row: ChargeRow) -> bytes:
-    """Of a charge's row."""
+    """The digest of a charge's row."""
     return blake2b(json.dumps(row).encode(), digest_size=DIGEST_BYTES).digest()
 
 
@@ -211,7 +211,7 @@ _IMPOSSIBLE = (Contradiction, KeyError, TypeError, ValueError, PrivacyError, Pla
 
 
 def verify(reading: Reading) -> Verification:
-    """Walk all entries, then compare the tables with what follows from them.
+    """Verify all entries, then compare the tables with their replay.
 
     Cost: about a tenth of a millisecond per entry; memory: 16 bytes per charge.
     """
@@ -268,7 +268,7 @@ def _charges_fault(reading: Reading, replay: Replay) -> str | None:
 
 
 def _identity_fault(reading: Reading) -> str | None:
-    """The first entry says which ledger this is."""
+    """Compare the id with the first entry."""
     first = next(stored_entries(reading), None)
     row = reading.row("SELECT id FROM identity")
     there = first is not None and row is not None and f'"ledger":"{row[0]}"' in first.content
@@ -280,35 +280,34 @@ def _answers_fault(reading: Reading) -> str | None:
         "SELECT a.number FROM answers a LEFT JOIN charges c ON c.number = a.number"
         " WHERE c.number IS NULL OR c.answer_key <> a.answer_key LIMIT 1"
     )
-    return None if row is None else f"The kept answer {row[0]} belongs to no such charge."
+    return None if row is None else f"The cached answer {row[0]} belongs to no charge."
 
 
 _RESTORE = "Restore the newest copy of the ledger: noisegate ledger restore --policy FILE DIRECTORY --reason WHY"
 
 VERIFIED_AT_OPEN = 10_000
-"""A ledger of up to so many entries is verified whole each time it is opened, a longer one by `ledger verify`."""
+"""Ledgers of up to this many entries are verified whenever they are opened, longer ones by `ledger verify`."""
 
 
 def check_marker(reading: Reading, identity: str, path: Path, name: str) -> None:
-    """Whether the ledger is the one that the marker at `path` knows, with nothing missing; marks it as it is now.
+    """Check that the ledger is the marker's and lacks nothing, and update the marker.
 
-    Without a marker the ledger is adopted. In the view nobody else writes: others mark only what is durable by
-      then.
+    Without a marker the ledger is adopted. Nobody else writes during this view, and others mark only durable entries.
     Raises: LedgerInvalid, with the ledger's name.
     """
     known = read_marker(path)
     last = reading.head
     if known is not None and known.ledger != identity:
         raise LedgerInvalid(
-            f"{name} is not the ledger that the marker {path.name} knows.",
+            f"{name} is not the ledger that the marker {path.name} records.",
             hint="Restore the ledger that belongs to this policy.",
         )
     if known is not None and not holds(reading, known):
         raise LedgerInvalid(
-            f"{name} is an older copy, or went on from one: it lacks charges that the marker {path.name} knows.",
-            hint="Restore the newest copy. If this is the newest: noisegate ledger restore --policy FILE DIRECTORY"
-            " --reason WHY --forget-charges takes it, and undoes all that was charged and done since. Of a running"
-            " proxy's ledger, only `noisegate ledger backup` makes copies that are whole.",
+            f"{name} is an older copy, or continues one: it lacks charges that the marker {path.name} records.",
+            hint="Restore the newest copy. If this is the newest, `noisegate ledger restore --policy FILE DIRECTORY"
+            " --reason WHY --forget-charges` accepts it and undoes everything since. Only `noisegate ledger backup`"
+            " makes consistent copies of a running proxy's ledger.",
         )
     write_marker(path, HighWaterMark(identity, last.number, last.hash.hex()))
 
@@ -322,7 +321,7 @@ def check_entries(reading: Reading) -> None:
 
 
 def gone(name: str) -> LedgerMissing:
-    """The error of a ledger that the marker knows and that is not there."""
+    """The error for a ledger that the marker names and that is missing."""
     return LedgerMissing(
         f"The ledger {name} is gone; starting without it would reset every budget.",
         hint=_RESTORE,
@@ -330,7 +329,7 @@ def gone(name: str) -> LedgerMissing:
 
 
 def other_version(version: int) -> LedgerInvalid:
-    """The error of a ledger of another format than this one; nothing is ever brought from one to another."""
+    """The error for a ledger of another format. Ledgers are never migrated."""
     return LedgerInvalid(
         f"The ledger has version {version}; this Noisegate reads version {SCHEMA_VERSION}.",
         hint="Run the Noisegate that made it; ledgers older than version 3 are of no release.",
@@ -338,7 +337,7 @@ def other_version(version: int) -> LedgerInvalid:
 
 
 def absent(name: str) -> LedgerMissing:
-    """The error of a ledger that has never been there."""
+    """The error for a ledger that was never created."""
     return LedgerMissing(
         f"There is no ledger {name} yet.",
         hint="Add an analyst first: noisegate analyst add NAME --policy FILE --epsilon 10",
@@ -346,6 +345,6 @@ def absent(name: str) -> LedgerMissing:
 
 
 def holds(reading: Reading, known: HighWaterMark) -> bool:
-    """Whether a ledger holds all that a marker knows of it."""
+    """Does a ledger contain everything that a marker records?"""
     link = hash_of(reading, known.entries)
     return not known.entries or (link is not None and link.hex() == known.hash)

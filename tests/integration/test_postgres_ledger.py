@@ -296,7 +296,7 @@ def test_a_server_that_forgot_is_refused(ledger: Ledger, ledger_url: str, marker
         connection.execute("DELETE FROM charges")
         connection.execute("DELETE FROM entries WHERE number > 3")
     cut()
-    with pytest.raises(LedgerInvalid, match="promised to keep"):
+    with pytest.raises(LedgerInvalid, match="lost entries that it had confirmed"):
         reserve(ledger, charge(0.25))
     with pytest.raises(LedgerInvalid, match="older copy"):
         open_postgres_ledger(ledger_url, marker)

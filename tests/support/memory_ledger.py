@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from server.errors import BudgetExhausted, DuplicateRequest, LedgerInvalid, QueryTooExpensive, UnknownAnalyst
 from server.ledger.account import AccountBalance, Grant, analyst_account
 from server.ledger.analyst import Act
-from server.ledger.balance import Outlook
+from server.ledger.balance import RemainingQuestions
 from server.ledger.charge import CachedAnswer, Charge, ChargeRecord, ChargeState, Reservation
 from server.ledger.currency import charged_epsilon, epsilon_of, granted_epsilon
 from server.query import Budget
@@ -76,7 +76,7 @@ class MemoryLedger:
         for reservation in taken:
             self.release(reservation)
 
-    def foreseen(self, charges: Sequence[Charge]) -> BudgetExhausted | QueryTooExpensive | None:
+    def budget_check(self, charges: Sequence[Charge]) -> BudgetExhausted | QueryTooExpensive | None:
         wanted = sum(charged_epsilon(one.epsilon) for one in charges)
         if not charges or wanted <= self._left(charges[0].analyst):
             return None
@@ -114,10 +114,10 @@ class MemoryLedger:
     def charge_of(self, analyst: str, idempotency_key: str) -> ChargeRecord | None:
         return self._newest(lambda charge: (charge.analyst, charge.idempotency_key) == (analyst, idempotency_key))
 
-    def outlook(self, analyst: str) -> Outlook:
+    def remaining_questions(self, analyst: str) -> RemainingQuestions:
         own = self.budget(analyst)
         grant, left = Grant(own.epsilon, own.delta), (own.epsilon_left, own.delta_left)
-        return Outlook((AccountBalance(analyst_account(analyst), grant, *left, None),), None, 0, None)
+        return RemainingQuestions((AccountBalance(analyst_account(analyst), grant, *left, None),), None, 0, None)
 
     def answers_to(self, analyst: str, plan_hash: str, *, limit: int = 1) -> tuple[ChargeRecord, ...]:
         found = [

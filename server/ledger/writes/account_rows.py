@@ -22,12 +22,12 @@ _COLUMNS = (
 
 
 def all_balances(reading: Reading) -> tuple[Balance, ...]:
-    """Every account, by name."""
+    """All accounts, by name."""
     return tuple(map(_balance, reading.rows(f"SELECT {_COLUMNS} FROM accounts ORDER BY name")))
 
 
 def balances(reading: Reading, names: tuple[str, ...]) -> tuple[Balance, ...]:
-    """Those of the named accounts that there are, by name."""
+    """The named accounts that exist, by name."""
     places = ", ".join("?" * len(names))
     return tuple(
         map(_balance, reading.rows(f"SELECT {_COLUMNS} FROM accounts WHERE name IN ({places}) ORDER BY name", *names))
@@ -40,7 +40,7 @@ def balance(reading: Reading, name: str) -> Balance:
 
 
 def asked_balance(reading: Reading, name: str) -> Callable[[], Balance]:
-    """What returns one account as it is now, or raises UnknownAccount; asked for beside other questions."""
+    """Ask for an account together with other questions. The returned function gives it, or raises UnknownAccount."""
     rows = reading.asked(f"SELECT {_COLUMNS} FROM accounts WHERE name = ?", name)
 
     def found() -> Balance:
@@ -48,7 +48,7 @@ def asked_balance(reading: Reading, name: str) -> Callable[[], Balance]:
             return _balance(row)
         raise UnknownAccount(
             "There is no account of that name.",
-            hint="noisegate admin accounts lists them; a new one is granted (Set anew), not topped up",
+            hint="`noisegate admin accounts` lists them. Create a new one with a grant (Set anew), not a top-up.",
         )
 
     return found
@@ -61,14 +61,14 @@ def insert(writing: Writing, account: Balance) -> None:
 
 
 def update_spent(writing: Writing, account: Balance) -> None:
-    """Write what an account has spent, in which period, and what ended before it."""
+    """Write the spending of an account, its period, and its ended periods."""
     writing.run(
         "UPDATE accounts SET started_ms = ?, spent = ?, progress = ? WHERE name = ?", *_spent(account), account.name
     )
 
 
 def update(writing: Writing, account: Balance) -> None:
-    """Write an account under new terms."""
+    """Write an account with new terms."""
     changed = ", ".join(f"{column.strip()} = ?" for column in _COLUMNS.split(",")[1:])
     writing.run(f"UPDATE accounts SET {changed} WHERE name = ?", *_terms(account), *_spent(account), account.name)
 
@@ -86,8 +86,9 @@ def _terms(account: Balance) -> tuple[object, ...]:
 
 
 def _spent(account: Balance) -> tuple[int, str, str]:
-    """When the window or period began, what was spent in it, and what else is counted; that is empty where the
-    account counts by basic composition and never renews by the calendar."""
+    """The start of the window or period, its spending, and other totals. The totals are empty for basic composition
+    without calendar renewal.
+    """
     other = not isinstance(account.spent, Amount)
     progress: dict[str, object] = {}
     if other:
@@ -113,7 +114,7 @@ def analyst(reading: Reading, name: str) -> Analyst:
 
 
 def analysts(reading: Reading) -> tuple[Analyst, ...]:
-    """All analysts by name, the disabled included."""
+    """All analysts by name, also disabled ones."""
     rows = reading.rows(f"SELECT {_ANALYST_COLUMNS} FROM analysts ORDER BY name")
     return tuple(map(_analyst, rows))
 
@@ -124,18 +125,18 @@ def _analyst(row: tuple[Any, ...]) -> Analyst:
 
 
 def by_key(reading: Reading, key_hash: str) -> str | None:
-    """The name of the enabled analyst who holds a key, or None. One indexed look-up."""
+    """The name of the enabled analyst with this key, or None. One indexed look-up."""
     row = reading.row("SELECT name FROM analysts WHERE key_hash = ? AND enabled = 1", key_hash)
     return None if row is None else str(row[0])
 
 
 def is_disabled(reading: Reading, key_hash: str) -> bool:
-    """Whether the key is that of a disabled analyst, who may be told so. One indexed look-up."""
+    """Does the key belong to a disabled analyst? One indexed look-up."""
     return reading.row("SELECT 1 FROM analysts WHERE key_hash = ? AND enabled = 0", key_hash) is not None
 
 
 def scram_verifier(reading: Reading, name: str, *, enabled: bool = True) -> str | None:
-    """The wire protocol's verifier of an analyst who is enabled, or who is not; None for any other role."""
+    """The SCRAM verifier of an enabled, or a disabled, analyst; None for other roles."""
     row = reading.row(
         "SELECT scram_verifier FROM analysts WHERE name = ? AND enabled = ? AND role = 'analyst'", name, int(enabled)
     )

@@ -1,4 +1,4 @@
-"""Acts of custodians: each writes one entry (a new analyst two) and what follows from it, or nothing."""
+"""Acts of administrators: each writes one entry (a new analyst two) and the rows that follow, or nothing."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ from server.ledger.writes.journal import Journal
 C = TypeVar("C", DataBumped, KeysChecked, PeriodsNoted, PolicyAccepted)
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,63}")
-"""New names of analysts and of groups: ASCII, so that none looks like another; a segment of a path that no client
-takes for `.` or `..`; and never an option of a command. Older ones may begin with `.`, `@` or `-`."""
+"""Names of new analysts and groups. ASCII, so that no two look alike; safe as a segment of a path and as an argument
+of a command. Older names may start with `.`, `@` or `-`.
+"""
 
 MAX_REASON_LENGTH = 1000
 
@@ -44,7 +45,7 @@ _FIELDS = {
     EntryKind.DISABLED: ("enabled", "enabled"),
     EntryKind.GROUP: ("group", "belongs_to"),
 }
-"""By kind: the field of the entry, and the analyst's column that it changes."""
+"""By kind: the entry's field, and the analyst's column that it changes."""
 
 
 def add_analyst(journal: Journal, new: Analyst, credentials: Credentials, grant: Grant, act: Act) -> None:
@@ -65,7 +66,7 @@ def add_analyst(journal: Journal, new: Analyst, credentials: Credentials, grant:
 
 
 def set_credentials(journal: Journal, name: str, credentials: Credentials, act: Act) -> None:
-    """Write another key, which is in force from this write on; the old one opens nothing."""
+    """Write a new key, which replaces the old one at once."""
     analyst(journal.writing, name)
     _check_new(journal.writing, None, credentials)
     journal.append(KeyChanged(analyst=name, credentials=credentials.fingerprint, **signed(act)))
@@ -86,7 +87,7 @@ def change_analyst(journal: Journal, said: RoleChanged | Enabled | Disabled | Gr
 
 
 def set_grant(journal: Journal, account: str, terms: Terms, act: Act) -> None:
-    """Write what an account may spend; a group's and the dataset's account begin with it. Raises UnknownAccount."""
+    """Write a grant; it creates the account of a group or the dataset. Raises UnknownAccount."""
     there = account_rows.balances(journal.writing, (account,))
     if there:
         _regrant(journal, there[0], terms, act)
@@ -95,7 +96,7 @@ def set_grant(journal: Journal, account: str, terms: Terms, act: Act) -> None:
     if account != DATASET and (kind != "group" or not NAME.fullmatch(name)):
         raise UnknownAccount(
             "There is no account of that name.",
-            hint="There are analyst:NAME, group:NAME and dataset. A group's name is as an analyst's.",
+            hint="Name analyst:NAME, group:NAME or dataset. Group names follow the rules of analysts' names.",
         )
     _open_account(journal, account, terms, act)
 
@@ -107,7 +108,7 @@ def top_up(journal: Journal, account: str, epsilon: float, delta: float, act: Ac
 
 
 def bump_data(journal: Journal, act: Act, mirror: str | None = None) -> int:
-    """Write that the data is a new load; returns its version."""
+    """Write a new data version and return it."""
     if (done := journal.done_before()) is not None:
         assert isinstance(done, DataBumped), "the operation's first entry"
         return done.version
@@ -117,9 +118,9 @@ def bump_data(journal: Journal, act: Act, mirror: str | None = None) -> int:
 
 
 def note_periods(journal: Journal, noted: PeriodsNoted) -> bool:
-    """Write which periods are closed; nothing where the data is of another version, or this one's were noted.
+    """Write which periods are closed, unless the data version has changed or has such an entry already.
 
-    Returns: is it written?
+    Returns: was it written?
     """
     if journal.done_before() is not None:
         return True
@@ -139,14 +140,14 @@ def newest_act(reading: Reading, kind: type[C]) -> C | None:
 
 
 def data_version(reading: Reading) -> int:
-    """The version of the data: 1, and one more with each bump. Read with every query, so never from all entries."""
+    """The data version: 1, plus 1 for each bump. Every query reads it, so it is never counted from all entries."""
     row = reading.row(f"SELECT count(*) FROM entries WHERE {ACTS_OF_KIND}", DataBumped.kind.value)
     assert row is not None, "an aggregate has a row"
     return 1 + int(row[0])
 
 
 def check_name(name: str) -> None:
-    """Raises InvalidRequest for what is no name."""
+    """Raises InvalidRequest for an invalid name."""
     if not NAME.fullmatch(name):
         raise InvalidRequest(
             "An analyst's name is 1 to 64 letters (a to z), digits and any of `_.@-`; the first is a letter, a digit"
@@ -155,7 +156,7 @@ def check_name(name: str) -> None:
 
 
 def signed(act: Act) -> dict[str, str]:
-    """Who and why, for an entry. Raises InvalidRequest for a reason that is too long."""
+    """The author and reason of an entry. Raises InvalidRequest for a reason that is too long."""
     if len(act.reason) > MAX_REASON_LENGTH:
         raise InvalidRequest(f"A reason has at most {MAX_REASON_LENGTH} characters.")
     return {"by": act.by, "reason": act.reason}
@@ -165,8 +166,8 @@ def _check_new(reading: Reading, name: str | None, credentials: Credentials) -> 
     known = reading.row("SELECT 1 FROM analysts WHERE name = ? OR key_hash = ?", name, credentials.key_hash)
     if known is not None:
         raise AnalystExists(
-            f"There is an analyst {name}, or one with that key, already." if name else "The key is in use.",
-            hint="Choose another name; or give the one that is there another key, or more budget." if name else None,
+            f"An analyst {name}, or one with that key, exists already." if name else "The key is in use.",
+            hint="Choose another name, or change the existing analyst's key or budget." if name else None,
         )
 
 

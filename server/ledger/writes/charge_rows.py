@@ -1,4 +1,4 @@
-"""Charges as rows and as entries: their privacy events as JSON of texts and whole numbers, and the answers kept."""
+"""Charges as rows and entries, with their privacy events as JSON; and the cached answers."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _KINDS: Mapping[str, type[PrivacyEvent]] = {
 
 
 def save_event(event: PrivacyEvent) -> dict[str, object]:
-    """An event as a JSON object; floats are spelled by repr, which reads back to the same float.
+    """An event as a JSON object. Floats are written by repr, which reads back to the same float.
 
-    Raises: InvalidParameter that names an event of another kind.
+    Raises: InvalidParameter for an event of an unknown kind.
     """
     kind = type(event).__name__
     if _KINDS.get(kind) is not type(event):
@@ -44,7 +44,7 @@ def save_event(event: PrivacyEvent) -> dict[str, object]:
 
 
 def load_event(saved: Mapping[str, object]) -> PrivacyEvent:
-    """The event that was saved. Raises InvalidParameter for what is none."""
+    """The event of a JSON object. Raises InvalidParameter if it is malformed."""
     kind = _KINDS.get(str(saved.get("kind")))
     if kind is None:
         raise InvalidParameter("no event is of this kind")
@@ -85,13 +85,13 @@ _ALIKE = (
     *("analyst", "request_id", "policy_hash", "plan_hash", "mechanism"),
     *("answer_key", "repeats", "idempotency_key"),
 )
-"""What a charge and its entry say alike."""
+"""The fields that a charge and its entry have in common."""
 
 
 def reserved_content(
     number: int, charge: Charge, accounts: tuple[Balance, ...], amounts: Mapping[Accounting, Spent]
 ) -> Reserved:
-    """What the entry of a reservation says: the charge, which accounts pay, from which window, and how much."""
+    """The entry of a reservation: the charge, which accounts pay, from which window, and how much."""
     return Reserved(
         **{name: getattr(charge, name) for name in _ALIKE},
         charge=number,
@@ -106,7 +106,7 @@ def reserved_content(
 
 
 def charge_in(content: Reserved) -> Charge:
-    """The charge of a reservation's entry; its epsilon and delta are the rounded ones."""
+    """The charge of a reservation's entry, with epsilon and delta as rounded."""
     return Charge(
         **{name: getattr(content, name) for name in _ALIKE},
         epsilon=epsilon_of(content.nano_epsilon),
@@ -117,18 +117,18 @@ def charge_in(content: Reserved) -> Charge:
 
 
 def payments_in(content: Reserved | Tuning) -> dict[str, tuple[Spent, int]]:
-    """By account: what it paid, and when the window began from which it paid."""
+    """By account: what it paid, and the start of the window from which it paid."""
     amounts = {accounting: load(saved) for accounting, saved in content.amounts.items()}
     return {name: (amounts[accounting], started) for name, (accounting, started) in content.accounts.items()}
 
 
 def basic_in(content: Reserved) -> Amount:
-    """What it cost by basic composition."""
+    """The cost by basic composition."""
     return Amount(content.nano_epsilon, content.atto_delta)
 
 
 def insert(writing: Writing, number: int, entry: int, charge: Charge, instance: str) -> None:
-    """Write a reserved charge, which the entry says and the instance may settle."""
+    """Write a reserved charge, which only this instance may settle."""
     names = (charge.plan_hash, charge.answer_key, charge.idempotency_key)
     writing.run(
         "INSERT INTO charges (number, entry, analyst, plan_hash, answer_key, idempotency_key, repeats, instance,"
@@ -138,7 +138,7 @@ def insert(writing: Writing, number: int, entry: int, charge: Charge, instance: 
 
 
 def asked_last_number(reading: Reading) -> Callable[[], int]:
-    """What returns how many charges there are; asked for beside other questions."""
+    """Ask for the number of charges together with other questions."""
     rows = reading.asked("SELECT coalesce(max(number), 0) FROM charges")
     return lambda: int(rows()[0][0])
 
@@ -146,7 +146,7 @@ def asked_last_number(reading: Reading) -> Callable[[], int]:
 def records(
     reading: Reading, analyst: str | None = None, *, after: int = 0, limit: int = 1000
 ) -> tuple[ChargeRecord, ...]:
-    """Up to `limit` charges with numbers above `after`, in order; everybody's where no analyst is named."""
+    """Up to `limit` charges with numbers above `after`, in order; of one analyst, or of all."""
     whose = " AND c.analyst = ?" if analyst is not None else ""
     values = (after, *((analyst,) if analyst is not None else ()), limit)
     rows = reading.rows(f"{_RECORD} WHERE c.number > ?{whose} ORDER BY c.number LIMIT ?", *values)
@@ -154,7 +154,7 @@ def records(
 
 
 def newest(reading: Reading, analyst: str, *, before: int | None = None, limit: int = 50) -> tuple[ChargeRecord, ...]:
-    """Up to `limit` charges of an analyst with numbers below `before`, the newest first."""
+    """Up to `limit` charges of an analyst with numbers below `before`, newest first."""
     older = " AND c.number < ?" if before is not None else ""
     values = (analyst, *((before,) if before is not None else ()), limit)
     rows = reading.rows(f"{_RECORD} WHERE c.analyst = ?{older} ORDER BY c.number DESC LIMIT ?", *values)
@@ -162,7 +162,7 @@ def newest(reading: Reading, analyst: str, *, before: int | None = None, limit: 
 
 
 def newest_spent(reading: Reading, analyst: str, limit: int) -> tuple[Charge, ...]:
-    """Up to `limit` charges of an analyst that were not given back, the newest first."""
+    """Up to `limit` charges of an analyst that were not given back, newest first."""
     rows = reading.rows(
         "SELECT e.content FROM charges c JOIN entries e ON e.number = c.entry"
         " WHERE c.analyst = ? AND c.state <> 'released' ORDER BY c.number DESC LIMIT ?",
@@ -172,7 +172,7 @@ def newest_spent(reading: Reading, analyst: str, limit: int) -> tuple[Charge, ..
 
 
 def paid_among(reading: Reading, answer_keys: Sequence[str], analyst: str) -> frozenset[str]:
-    """The keys under which the analyst was charged for an answer, or for one that was kept already.
+    """The keys among these whose answers the analyst has paid for.
 
     Cost: one read of all charges of the analyst.
     """
@@ -184,7 +184,7 @@ def paid_among(reading: Reading, answer_keys: Sequence[str], analyst: str) -> fr
 
 
 def by_idempotency_key(reading: Reading, analyst: str, key: str) -> ChargeRecord | None:
-    """The analyst's charge that was made under an idempotency key. One indexed read."""
+    """The analyst's charge with an idempotency key. One indexed read."""
     # The second condition repeats the partial index's own.
     row = reading.row(
         f"{_RECORD} WHERE c.analyst = ? AND c.idempotency_key = ? AND c.idempotency_key <> ''", analyst, key
@@ -193,7 +193,7 @@ def by_idempotency_key(reading: Reading, analyst: str, key: str) -> ChargeRecord
 
 
 def answered(reading: Reading, analyst: str, plan_hash: str, *, limit: int = 1) -> tuple[ChargeRecord, ...]:
-    """Up to `limit` of the analyst's committed charges with an answer key for a plan, the newest first; indexed."""
+    """Up to `limit` of the analyst's committed charges with an answer key for a plan, newest first; indexed."""
     rows = reading.rows(
         f"{_RECORD} WHERE c.plan_hash = ? AND c.analyst = ? AND c.state = 'committed' AND c.answer_key <> ''"
         " ORDER BY c.number DESC LIMIT ?",
@@ -216,11 +216,11 @@ _KEPT = (
     " FROM answers a JOIN charges c ON c.number = a.number JOIN entries e ON e.number = c.entry"
     " WHERE a.answer_key = ? ORDER BY paid DESC, a.number LIMIT 1"
 )
-"""Two analysts who race for one question are given, and pay for, two answers: to each is kept the own one."""
+"""Two analysts who ask the same question at once pay for two answers; each is served the own one."""
 
 
-def kept(reading: Reading, answer_key: str, analyst: str) -> CachedAnswer | None:
-    """The kept answer for which the analyst was charged, else the first one kept under the key; indexed."""
+def cached(reading: Reading, answer_key: str, analyst: str) -> CachedAnswer | None:
+    """The cached answer that the analyst paid for, else the first one under the key; indexed."""
     row = reading.row(_KEPT, analyst, answer_key)
     if row is None:
         return None
@@ -228,11 +228,11 @@ def kept(reading: Reading, answer_key: str, analyst: str) -> CachedAnswer | None
     return CachedAnswer(number, bytes(answer), charge_in(Reserved.read(content)), bool(paid))
 
 
-def keep(writing: Writing, number: int, answer_key: str, answer: bytes) -> None:
-    """Keep the answer of a charge under its key."""
+def cache(writing: Writing, number: int, answer_key: str, answer: bytes) -> None:
+    """Cache the answer of a charge under its key."""
     writing.run("INSERT INTO answers (number, answer_key, answer) VALUES (?, ?, ?)", number, answer_key, answer)
 
 
 def digest(answer: bytes) -> str:
-    """What the entry says of an answer: its SHA-256 in hex."""
+    """The SHA-256 of an answer in hex, as its entry records it."""
     return hashlib.sha256(answer).hexdigest()

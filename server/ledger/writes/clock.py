@@ -1,24 +1,22 @@
-"""The ledger's time, which never goes back, and the renewals that the calendar brings.
+"""The ledger's time, which never goes back, and calendar renewals.
 
-No wrong clock stops it, and one that ran ahead is paid back once noticed:
+A wrong clock never stops the ledger. What a clock that ran ahead has lent is paid back:
 
-1. While a process has the ledger open, time passes no faster than by the machine's own counter, which nobody sets: a
-   clock that is put forward meanwhile changes nothing.
-2. A process that opens the ledger believes the clock as it is then. Nothing else tells how long no process ran.
-3. Where the clock is more than a minute behind the last entry, a process before had believed one that was ahead (or
-   this one is behind). The entry `clock` says so. From it on the ledger's time goes on with the clock, ahead of it by
-   the difference; and every window in progress ends later by that difference, at most by its own length: what may
-   have been renewed too early is renewed next only when it would have been.
+1. While a process has the ledger open, time advances no faster than the machine's monotonic counter. Setting the
+   clock forward changes nothing.
+2. A process that opens the ledger trusts the clock, since nothing else shows how long no process ran.
+3. If the clock is more than a minute behind the last entry, an earlier process trusted a clock that was ahead. The
+   entry `clock` records the difference. From then on the ledger's time is the clock plus that difference. Every
+   window in progress ends later by the difference, at most by its own length. So a window that was renewed too early
+   is renewed next at the right time.
 
-So each process that begins while the clock is further ahead than before may lend each account one window's budget,
-and the clock's return pays one of them back by a window without. Windows are as good as the clock of the machine that
-the custodian runs: who cannot trust it gives budgets without windows.
+So a process that starts with a clock further ahead than before may lend each account one window's budget. The clock's
+return takes it back by one window without a budget. Windows are as reliable as the machine's clock: without a
+reliable clock, grant budgets without windows.
 
-Periods of the calendar are begun by the clock itself, not by the ledger's time, which may be ahead of it. What a
-period may spend comes back by the entry `renewed` alone, written before the charge that finds the period over, and
-only for a period later than every one that the account has spent. A clock that ran ahead lends each account the
-budget of one period, however many were skipped; once it is noticed the account goes on in the period after the
-present one, which begins without a budget of its own.
+Calendar periods follow the clock itself. A period's budget is renewed only by the entry `renewed`, before the charge
+that finds the period over, and only for a period later than every one that was spent. A clock that ran ahead lends
+the budget of one period, however many it skipped. After the correction, the next period starts without a budget.
 """
 
 from __future__ import annotations
@@ -34,16 +32,16 @@ from server.ledger.writes import account_rows
 from server.ledger.writes.journal import Journal
 
 TOLERANCE_MS = 60_000
-"""Clocks that differ by less are in order: the ledger waits for them."""
+"""Smaller differences between clocks are ignored: the ledger's time waits for them."""
 
 _ACT = Act("proxy", "the clock is behind the ledger")
 
 
 class Steady:
-    """Keeps times from passing faster than they do. Any thread may use it.
+    """Limits how fast a clock advances. Any thread may use it.
 
     Args:
-      elapsed_s: a counter of seconds that nobody sets, and that goes on while the machine sleeps.
+      elapsed_s: a monotonic counter of seconds that also runs while the machine sleeps.
     """
 
     def __init__(self, elapsed_s: Callable[[], float] = lambda: time.clock_gettime(time.CLOCK_BOOTTIME)) -> None:
@@ -51,7 +49,7 @@ class Steady:
         self._since: tuple[int, float] | None = None
 
     def __call__(self, now_ms: int) -> int:
-        """A clock's time, but no later than the first one that was seen and what has passed since."""
+        """The clock's time, but at most the first time seen plus the time that has passed since."""
         elapsed_s = self._elapsed_s()
         if self._since is None:
             self._since = now_ms, elapsed_s
@@ -60,17 +58,17 @@ class Steady:
 
 
 class ClockBehind(Exception):
-    """The clock is behind the ledger, which has to be noted before anything else is written."""
+    """The clock is behind the ledger, which must be recorded before anything else."""
 
 
 def check_clock(writing: Writing) -> None:
-    """Whether the ledger may go on by the store's clock. Raises ClockBehind where it has been set back."""
+    """Raises ClockBehind if the store's clock was set back."""
     if _behind_ms(writing) > TOLERANCE_MS:
         raise ClockBehind
 
 
 def note_clock(journal: Journal) -> None:
-    """Write that the clock is behind, and let every window in progress end later; nothing where it was noted."""
+    """Record that the clock is behind, and delay every window in progress; nothing if it is recorded already."""
     writing = journal.writing
     behind_ms = _behind_ms(writing)
     if journal.done_before() is not None or behind_ms <= TOLERANCE_MS:
@@ -91,17 +89,17 @@ _RENEWAL = Act("proxy", "the calendar's next period")
 
 
 class RenewalDue(Exception):
-    """The period of an account is over, which has to be noted before it pays."""
+    """The period of an account is over, which must be recorded before it pays."""
 
 
 def check_renewed(journal: Journal, paying: tuple[Balance, ...]) -> None:
-    """Whether the accounts may pay. Raises RenewalDue where the period of one is over."""
+    """Raises RenewalDue if the period of an account is over."""
     if any(one.is_due(journal.utc_ms) for one in paying):
         raise RenewalDue
 
 
 def note_renewals(journal: Journal) -> None:
-    """Write which accounts start again, all whose periods are over; nothing where it was noted."""
+    """Record the renewal of every account whose period is over."""
     if journal.done_before() is not None:
         return
     for account in account_rows.all_balances(journal.writing):

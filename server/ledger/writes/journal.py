@@ -1,6 +1,6 @@
-"""Entries as rows of a hash chain: appended within a write, read back, counted for who watches the proxy.
+"""The journal: entries as rows of a hash chain, appended within a write and read back.
 
-An entry cannot be changed, left out or moved without changing the hash of every later one.
+Changing, removing or moving an entry changes the hash of every later one.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from server.ledger.store import CHARGE_KINDS, FAILURES, Head, Reading, Writing
 
 
 def canonical(content: Mapping[str, object]) -> str:
-    """The one text of a content: JSON in ASCII, sorted, without spaces; no floats, whose spelling could change."""
+    """The canonical JSON of a content: ASCII, sorted, without spaces; no floats, whose spelling could change."""
     return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def chained(
     previous: bytes, number: int, at_ms: int, kind: str, instance: str, operation: int, content: str
 ) -> bytes:
-    """SHA-256 over the previous entry's hash and everything of this one, 32 bytes.
+    """The SHA-256 of an entry, over the previous hash and everything of this entry; 32 bytes.
 
     Args:
       previous: 32 bytes.
-      content: canonical. The other texts go through JSON, too, so no two entries give the same bytes.
+      content: canonical. The other texts are encoded as JSON, so no two entries give the same bytes.
     """
     heading = json.dumps([number, at_ms, kind, instance, operation], separators=(",", ":"))
     return hashlib.sha256(b"%b%b\n%b" % (previous, heading.encode(), content.encode())).digest()
@@ -40,7 +40,7 @@ _COLUMNS = "number, at_ms, kind, instance, operation, content, hash"
 
 @dataclass(frozen=True)
 class StoredEntry:
-    """A row of `entries` as it stands there; nothing in it is trusted yet."""
+    """A row of `entries`, not yet verified."""
 
     number: int
     at_ms: int
@@ -51,7 +51,7 @@ class StoredEntry:
     hash: bytes
 
     def follows(self, previous: Head) -> bool:
-        """Whether it is the entry after `previous`: by its number, its time and its hash."""
+        """Is it the entry after `previous`, by number, time and hash?"""
         if self.number != previous.number + 1 or self.at_ms < previous.at_ms:
             return False
         fields = (self.number, self.at_ms, self.kind, self.instance, self.operation, self.content)
@@ -59,17 +59,17 @@ class StoredEntry:
 
     @property
     def says(self) -> EntryContent:
-        """Its content. Raises: ValueError, KeyError or TypeError for a foreign one."""
+        """The parsed content. Raises: ValueError, KeyError or TypeError for a malformed one."""
         return entry_content(self.kind, self.content)
 
     @property
     def head(self) -> Head:
-        """What the next entry builds on."""
+        """The head that the next entry builds on."""
         return Head(self.number, self.at_ms, self.hash)
 
 
 def hash_of(reading: Reading, number: int) -> bytes | None:
-    """The hash of an entry, or None when there is none of that number."""
+    """The hash of an entry, or None if there is none with this number."""
     row = reading.row("SELECT hash FROM entries WHERE number = ?", number)
     return None if row is None else bytes(row[0])
 
@@ -88,9 +88,9 @@ def stored_entries(reading: Reading) -> Iterator[StoredEntry]:
 def read_entries(
     reading: Reading, *, after: int = 0, limit: int = 1000, acts_only: bool = False
 ) -> tuple[Entry, ...]:
-    """Up to `limit` entries with numbers above `after`, in order; `acts_only` leaves those of charges out.
+    """Up to `limit` entries with numbers above `after`, in order; with `acts_only` without those of charges.
 
-    Raises: LedgerInvalid for one of a foreign kind.
+    Raises: LedgerInvalid for an entry of an unknown kind.
     """
     acts = f" AND kind NOT IN {CHARGE_KINDS}" if acts_only else ""
     rows = reading.rows(
@@ -119,7 +119,7 @@ class Journal:
 
     Args:
       writing: the write they are part of.
-      instance, operation: unique together; a retry finds by them what it had already done.
+      instance, operation: unique together; a retry finds its earlier entries by them.
     """
 
     def __init__(self, writing: Writing, instance: str, operation: int) -> None:
@@ -130,12 +130,12 @@ class Journal:
 
     @property
     def at_ms(self) -> int:
-        """The ledger's time, as of what it writes."""
+        """The ledger's time of what it writes."""
         return self.writing.at_ms
 
     @property
     def utc_ms(self) -> int:
-        """The clock's time that belongs to the ledger's."""
+        """The clock's time that belongs to `at_ms`."""
         return self.writing.utc_ms
 
     def append(self, content: EntryContent) -> int:
@@ -148,11 +148,11 @@ class Journal:
         return number
 
     def done_before(self) -> EntryContent | None:
-        """The content of this operation's first entry, when an attempt whose answer was lost did write it."""
+        """The first entry of this operation, if an attempt whose answer was lost wrote it."""
         return next(iter(self.all_done_before()), None)
 
     def all_done_before(self) -> list[EntryContent]:
-        """The contents of this operation's entries, when an attempt whose answer was lost did write them."""
+        """The entries of this operation, if an attempt whose answer was lost wrote them."""
         if not self.writing.retried:
             return []
         rows = self.writing.rows(
@@ -165,12 +165,11 @@ class Journal:
 
 @dataclass(frozen=True)
 class Vitals:
-    """Counts of a ledger.
+    """Counts for monitoring.
 
     Attributes:
-      crashed, failed: charges that a crash cut off, and that failed and count against the limits.
-      head_age_hours: how long ago the last entry was written, in whole hours, since when a question ends depends on
-        the data.
+      crashed, failed: charges that crashed, and failures that count against the limits.
+      head_age_hours: the age of the last entry in whole hours, since the end of a question depends on the data.
     """
 
     entries: int
@@ -180,7 +179,7 @@ class Vitals:
 
 
 def vitals(reading: Reading) -> Vitals:
-    """As the ledger is now. Cost: one scan of the failures by their index."""
+    """Count the entries, crashes and failures. Cost: one scan of the failures by their index."""
     by_kind = dict(reading.rows(f"SELECT kind, count(*) FROM entries WHERE {FAILURES} GROUP BY kind"))
     age_ms = shown_ms(reading.at_ms) - shown_ms(reading.head.at_ms)
     crashed, failed = (int(by_kind.get(kind.value, 0)) for kind in (EntryKind.CRASHED, EntryKind.FAILED))

@@ -1,4 +1,4 @@
-"""How a charge that does not fit is refused: which account is short, what is left, and the most that still fits."""
+"""The refusal of a charge that does not fit: which account is short, what is left, and what still fits."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from server.ledger.currency import charged_delta, charged_epsilon, epsilon_of
 from server.ledger.terms import day_of
 
 OF_DATASET = " for the dataset as a whole"
-"""Whose budget is short, where it is that of all analysts together."""
+"""Names the account of all analysts together."""
 
 
 def exhausted(charge: Charge, short: tuple[Balance, ...], paying: tuple[Balance, ...]) -> BudgetExhausted:
-    """The refusal of a charge: names the first account that is short; its hint, amounts that fit all that would
-    pay.
+    """The refusal of a charge. It names the first account that is short; the hint names amounts that fit all
+    accounts.
 
-    Cost: up to some ten milliseconds for each account in zCDP or Renyi, so not within a write.
+    Cost: tens of milliseconds per zCDP or Renyi account, so never within a write.
     """
     first = short[0]
     wanted, left = _wanted(charge, first)
@@ -43,7 +43,7 @@ def check_caps(charge: Charge, paying: tuple[Balance, ...]) -> None:
 
 
 def _wanted(charge: Charge, account: Balance) -> tuple[list[str], list[str]]:
-    """What was asked for beyond what is left, and what is left of it."""
+    """The amounts that exceed the balance, and what is left of them."""
     epsilon_left = account.epsilon_left()
     delta_short = _delta_short(charge, account)
     epsilon_short = _above(charge.epsilon, epsilon_left)
@@ -58,7 +58,7 @@ def _wanted(charge: Charge, account: Balance) -> tuple[list[str], list[str]]:
 
 
 def _renewing(short: tuple[Balance, ...]) -> str | None:
-    """When all accounts that are short have their budgets again, if they renew by the calendar."""
+    """When the accounts that are short are renewed, if all of them renew by the calendar."""
     ends = [account.renews_at_ms for account in short if account.terms.renew is not None]
     if len(ends) < len(short) or None in ends:
         return None
@@ -66,23 +66,23 @@ def _renewing(short: tuple[Balance, ...]) -> str | None:
 
 
 def _granting(charge: Charge, short: tuple[Balance, ...], fits: str | None) -> str | None:
-    """Who gives more, and how: where a delta is short, since few can ask with less of one, and where nothing fits."""
+    """Who can grant more, and how: if a delta is short, which few questions can do without, or if nothing fits."""
     stopped = next((account for account in short if account.is_clipped_by_total), None)
     if stopped is not None:
         return (
-            f"All periods of {stopped.name} have come to what its custodian accepts in total; a custodian can accept"
-            " more: noisegate admin grant (with --renew and a larger --most-in-total)."
+            f"All periods of {stopped.name} together have spent its total. An administrator can raise it:"
+            " noisegate admin grant with --renew and a larger --most-in-total."
         )
     lacking = [account.name for account in short if _delta_short(charge, account)]
     if not lacking and fits is not None:
         return None
     more = f"--delta {charge.delta!r}" if lacking else f"--epsilon {_lacking_epsilon(charge, short[0])!r}"
     acts = " and ".join(f"noisegate admin top-up {name} {more}" for name in lacking or [short[0].name])
-    return f"A custodian can grant more: {acts} (with --policy and --reason), or the administration page."
+    return f"An administrator can grant more: {acts} (with --policy and --reason), or the administration page."
 
 
 def _lacking_epsilon(charge: Charge, account: Balance) -> float:
-    """What lets the charge fit: itself, and what was spent beyond a grant that was lowered since."""
+    """The epsilon that makes the charge fit, including spending above a grant that was lowered."""
     if not isinstance(account.spent, amounts.Charge):
         return charge.epsilon
     beyond = max(0, account.spent.nano_epsilon - account.terms.nano_epsilon)
@@ -94,7 +94,7 @@ def _delta_short(charge: Charge, account: Balance) -> bool:
 
 
 def _fitting(charge: Charge, paying: tuple[Balance, ...]) -> str | None:
-    """The most that fits all accounts: at the delta that was asked for, or at what is left of it."""
+    """The most that fits all accounts, at the requested delta or the rest of it."""
     delta = min([charge.delta, *(account.delta_left for account in paying)])
     caps = [epsilon_of(cap) for account in paying if (cap := account.terms.nano_cap) is not None]
     epsilon = min([*(account.epsilon_left(delta) for account in paying), *caps])
@@ -102,7 +102,7 @@ def _fitting(charge: Charge, paying: tuple[Balance, ...]) -> str | None:
         return None
     if 0 == delta < charge.delta:
         return (
-            f"With delta 0 (`--delta 0`, `SET noisegate.delta = 0`), which most questions can do with at more noise,"
+            f"With delta 0 (`--delta 0`, `SET noisegate.delta = 0`) and more noise,"
             f" at most epsilon {epsilon!r} still fits."
         )
     fits = f"epsilon {epsilon!r}" + (f" and delta {delta!r}" if delta < charge.delta else "")
@@ -114,7 +114,7 @@ def _above(epsilon: float, left: float) -> bool:
 
 
 def _of(charge: Charge, account: Balance) -> str:
-    """Whose account it is, unless it is the analyst's own."""
+    """Names the account, unless it is the analyst's own."""
     if account.name == analyst_account(charge.analyst):
         return ""
     return OF_DATASET if account.name == DATASET else " for the analyst's group"

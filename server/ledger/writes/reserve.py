@@ -1,11 +1,11 @@
-"""A charge, from its reservation in all its accounts or none to its end: answered, failed, given back, or cut off.
+"""The life of a charge: reserved in all its accounts or none, then answered, failed, given back or crashed.
 
-Claiming takes it only where nobody else has the question: one measurement, however many proxies share the ledger.
+A charge is claimed only if nobody else has its question, so that proxies that share a ledger measure it once.
 
-Whether a query fails is an output that no epsilon covers (docs/mathematics.md, section 10.1): all failures look the
-same, are charged, and are few; and a query that has failed once is not asked again, whatever the rows have become.
-They are counted from the ledger in the write that reserves, so the limit holds on every proxy of a ledger and over
-restarts. What is given back costs nothing and stays in the ledger for ever, so it is limited, too.
+Whether a query fails is an output that no epsilon covers (docs/mathematics.md, section 10.1). So all failures look
+alike, are charged, and are few; a query that failed is not asked again. They are counted in the write that reserves,
+so the limit holds on every proxy and after restarts. Charges that are given back cost nothing and stay in the ledger,
+so they are limited, too.
 """
 
 from __future__ import annotations
@@ -53,16 +53,16 @@ from server.ledger.writes.journal import Journal
 from server.ledger.writes.refusal import check_caps
 
 MAX_FAILURES = 20
-"""Of one analyst within WINDOW_MS, those under way included."""
+"""Failures of one analyst within WINDOW_MS, including open questions."""
 
 MAX_DATASET_FAILURES = 200
-"""Of all analysts together within WINDOW_MS, those under way included."""
+"""Failures of all analysts within WINDOW_MS, including open questions."""
 
 WINDOW_MS = 24 * 3_600_000
-"""A failure counts so long."""
+"""How long a failure counts."""
 
 CLAIM_MS = 600_000
-"""A reservation that is older is under way no more: no question takes so long, so its proxy could not settle it."""
+"""An older reservation no longer blocks others: no question takes this long."""
 
 _FAILED = (
     f"SELECT kind, content FROM entries WHERE {FAILURES} AND at_ms > ?"
@@ -74,17 +74,17 @@ _UNDER_WAY = (
     " WHERE c.state = 'reserved' AND c.repeats IS NULL AND e.at_ms > ?"
 )
 
-_HINT = "nothing was charged; ask the custodian, whose log says why"
+_HINT = "nothing was charged; ask the administrator, whose log has the reason"
 
 
 def asked_failures(journal: Journal, charge: Charge) -> Callable[[], None]:
-    """What refuses a charge that would be one failure too many; asked for beside other questions.
+    """Ask for recent failures together with other questions; the returned function refuses one failure too many.
 
-    A crash counts as a failure, but the same query may be asked again after one; what the client cancelled does not
+    Crashes count, but the same query may be asked again after one. Questions that their client cancelled do not
     count.
-    Raises: the returned function: TooManyFailures when too many queries failed within a day, or this one did;
-      TooManyOwnQueries or TooManyQueries when as many are under way as may still fail. Nothing is charged then.
-    Cost: one scan of at most MAX_DATASET_FAILURES entries by an index, and one of the charges that are open.
+    Raises: the returned function: TooManyFailures if too many queries, or this one, failed within a day;
+      TooManyOwnQueries or TooManyQueries if as many are open as may still fail. Nothing is charged then.
+    Cost: one indexed scan of at most MAX_DATASET_FAILURES entries, and one of the open charges.
     """
     failed = journal.writing.asked(_FAILED, journal.at_ms - WINDOW_MS)
     under_way = journal.writing.asked(_UNDER_WAY, journal.at_ms - CLAIM_MS)
@@ -103,17 +103,18 @@ def asked_failures(journal: Journal, charge: Charge) -> Callable[[], None]:
             hint = "nothing was charged; wait for one of them to end"
             raise TooManyOwnQueries(f"{open_by[charge.analyst]} of your queries are under way", hint=hint)
         if len(failures) + open_by.total() >= MAX_DATASET_FAILURES:
-            raise TooManyQueries("as many queries are under way as may fail", hint="try again; nothing was charged")
+            raise TooManyQueries("too many queries are running", hint="try again; nothing was charged")
 
     return check
 
 
 MAX_GIVEN_BACK = 40
-"""So many charges of an analyst one after another, none of which stood, are made as quickly as they are asked for."""
+"""After this many consecutive charges that were given back, an analyst's charges are slowed down."""
 
 PAUSE_MS = 10_000
-"""Between two further ones. A reservation with its release takes some 1.4 KB, so that an analyst who is never charged
-makes the ledger grow by half a megabyte an hour at most."""
+"""The pause between further charges. Each takes 1.4 KB of the ledger, so it grows by half a megabyte an hour at
+most.
+"""
 
 _NEWEST = (
     "SELECT c.state, e.at_ms FROM charges c JOIN entries e ON e.number = c.entry WHERE c.analyst = ?"
@@ -122,9 +123,9 @@ _NEWEST = (
 
 
 def asked_given_back(journal: Journal, charge: Charge) -> Callable[[], None]:
-    """What refuses a charge after too many that were given back; asked for beside other questions.
+    """Ask for the newest charges together with other questions; the returned function slows down an analyst.
 
-    Raises: the returned function: RateLimited, with the seconds until the next one is taken; nothing is charged.
+    Raises: the returned function: RateLimited, with the seconds to wait; nothing is charged.
     Cost: MAX_GIVEN_BACK rows by an index.
     """
     newest = journal.writing.asked(_NEWEST, charge.analyst)
@@ -135,35 +136,35 @@ def asked_given_back(journal: Journal, charge: Charge) -> Callable[[], None]:
             return
         wait_ms = rows[0][1] + PAUSE_MS - journal.at_ms
         if wait_ms > 0:
-            raise RateLimited(f"none of your last {MAX_GIVEN_BACK} questions could be begun", -(-wait_ms // 1000))
+            raise RateLimited(f"none of your last {MAX_GIVEN_BACK} questions could start", -(-wait_ms // 1000))
 
     return check
 
 
 Settled: TypeAlias = type[Committed] | type[Failed] | type[Released]
-"""What a proxy makes of its own reservation."""
+"""How a proxy may settle its own reservation."""
 
 
 def settle(
     journal: Journal, reservation: Reservation, settled: Settled, answer: bytes | None = None, *, counts: bool = False
 ) -> Balance:
-    """Write what became of a reservation of this instance, and keep its answer.
+    """Settle a reservation of this instance and cache its answer.
 
     Args:
       counts: is it a failure that counts against the limit?
     Returns: the balance of the analyst's own account afterwards.
-    Raises: LedgerInvalid when it is not reserved any more, or was never by this instance.
+    Raises: LedgerInvalid if it is not open, or belongs to another instance.
     """
     own = analyst_account(reservation.charge.analyst)
     balance = account_rows.asked_balance(journal.writing, own)  # only what is given back changes it
     if journal.done_before() is None:
         answer_key, entry, analyst, plan_hash = _reservation_of(journal, reservation.id, settled)
-        kept = answer if answer_key and settled is Committed and reservation.charge.repeats is None else None
-        digest = None if kept is None else charge_rows.digest(kept)
+        cached = answer if answer_key and settled is Committed and reservation.charge.repeats is None else None
+        digest = None if cached is None else charge_rows.digest(cached)
         whose = {"analyst": analyst, "plan_hash": plan_hash} if counts else {}
         _mark(journal, settled(charge=reservation.id, answer=digest, **whose))
-        if kept is not None:
-            charge_rows.keep(journal.writing, reservation.id, answer_key, kept)
+        if cached is not None:
+            charge_rows.cache(journal.writing, reservation.id, answer_key, cached)
         if settled is Released:
             _give_back(journal, entry)
             balance = account_rows.asked_balance(journal.writing, own)
@@ -171,11 +172,10 @@ def settle(
 
 
 def recover(journal: Journal, store: Store) -> tuple[Reservation, ...]:
-    """Mark as crashed what dead instances left reserved; every charge stands. Returns it, by number."""
+    """Mark the open charges of dead instances as crashed and return them by number; they stay charged."""
     rows = journal.writing.rows(
-        "SELECT c.number, c.instance, c.analyst, c.plan_hash, e.content FROM charges c"
-        " JOIN entries e ON e.number = c.entry"
-        " WHERE c.state = 'reserved' ORDER BY c.number"
+        "SELECT c.number, c.instance, c.analyst, c.plan_hash, e.content FROM charges c JOIN entries e ON e.number = "
+        "c.entry WHERE c.state = 'reserved' ORDER BY c.number"
     )
     others = {instance for _, instance, *_ in rows if instance != journal.instance}
     dead = {instance for instance in others if store.is_dead(journal.writing, instance)}
@@ -186,7 +186,7 @@ def recover(journal: Journal, store: Store) -> tuple[Reservation, ...]:
 
 
 def _reservation_of(journal: Journal, number: int, settled: Settled) -> tuple[str, int, str, str]:
-    """The answer key, the entry, the analyst and the plan of a charge that this instance may settle."""
+    """The answer key, entry, analyst and plan of a charge that this instance may settle."""
     row = journal.writing.row(
         "SELECT answer_key, entry, analyst, plan_hash FROM charges"
         " WHERE number = ? AND state = 'reserved' AND instance = ?",
@@ -211,7 +211,7 @@ def _give_back(journal: Journal, entry: int) -> None:
 
 
 def give_back(journal: Journal, reserved: Reserved | Tuning, basic: Amount) -> None:
-    """Give the accounts back what a reservation took, which is `basic` by basic composition."""
+    """Give back what a reservation took from its accounts, which is `basic` by basic composition."""
     payments = payments_in(reserved)
     for one in account_rows.balances(journal.writing, tuple(payments)):
         amount, started_ms = payments[one.name]
@@ -219,10 +219,10 @@ def give_back(journal: Journal, reserved: Reserved | Tuning, basic: Amount) -> N
 
 
 class Short(Exception):
-    """A charge does not fit: raised within the write, which is taken back.
+    """A charge does not fit: raised within the write, which is rolled back.
 
     Attributes:
-      accounts: those it does not fit, at least one.
+      accounts: those that are short, at least one.
       paying: all that would have paid.
     """
 
@@ -234,7 +234,7 @@ class Short(Exception):
 
 
 class AnsweredElsewhere(Exception):
-    """One of several questions is answered, or being answered: raised to take back what was written of the others."""
+    """Another proxy has answered, or is answering, one of the questions: raised to roll the write back."""
 
 
 def reserved(journal: Journal, charge: Charge) -> Reservation:
@@ -259,11 +259,11 @@ def reserved(journal: Journal, charge: Charge) -> Reservation:
 
 
 Amounts: TypeAlias = dict[Accounting, Spent]
-"""What a charge costs, by currency."""
+"""The cost of a charge by accounting."""
 
 
 def priced(charge: Charge, paying: Iterable[Balance]) -> tuple[Amounts, tuple[Balance, ...]]:
-    """What a charge costs its accounts, and those that it does not fit."""
+    """The cost of a charge, and the accounts that it does not fit."""
     amounts = {one.terms.accounting: amount_of(one.terms.accounting, charge) for one in paying}
     return amounts, tuple(one for one in paying if not one.admits(amounts[one.terms.accounting]))
 
@@ -275,17 +275,16 @@ def charged(charge: Charge, paying: Iterable[Balance], amounts: Amounts) -> tupl
 
 
 def shortage(charge: Charge, accounts: Iterable[Balance], at_ms: int) -> Short:
-    """Which accounts a charge does not fit, the dataset's among them even where it would not pay.
+    """The accounts that a charge does not fit, including the dataset's even if it would not pay.
 
-    A kept answer costs the dataset nothing. Said to somebody who cannot pay for it, that would tell for nothing that
-    another analyst has asked the question.
+    Otherwise the refusal of a cached answer would reveal, for free, that another analyst has asked the question.
     """
     every = tuple(one.at(at_ms) for one in accounts)
     return Short(charge, priced(charge, every)[1], every)
 
 
 def paying_accounts(payer: Analyst, *, releases: bool = True) -> tuple[str, ...]:
-    """The accounts that pay for an analyst's query; a kept answer that is served again costs the dataset nothing."""
+    """The accounts that pay for a query. A cached answer costs the dataset nothing."""
     group = () if payer.group is None else (group_account(payer.group),)
     return (analyst_account(payer.name), *group, *((DATASET,) if releases else ()))
 
@@ -293,7 +292,7 @@ def paying_accounts(payer: Analyst, *, releases: bool = True) -> tuple[str, ...]
 def _payer(reading: Reading, name: str) -> Analyst:
     payer = analyst(reading, name)
     if not payer.enabled:
-        raise UnknownAnalyst("This analyst is disabled.", hint="Ask the custodian.")
+        raise UnknownAnalyst("This analyst is disabled.", hint="Ask the administrator.")
     return payer
 
 
@@ -307,7 +306,7 @@ def _check_unused(reading: Reading, charge: Charge) -> None:
 
 
 def _check_repeats(reading: Reading, charge: Charge) -> None:
-    """What is served again costs what it cost at first: the same epsilon, delta and event, for the same question."""
+    """A cached answer costs what it cost at first: the same epsilon, delta and event, for the same question."""
     if charge.repeats is None:
         return
     row = reading.row(
@@ -316,10 +315,10 @@ def _check_repeats(reading: Reading, charge: Charge) -> None:
         *(charge.repeats, charge.answer_key),
     )
     if row is None:
-        raise LedgerInvalid(f"There is no kept answer {charge.repeats} of this question.")
+        raise LedgerInvalid(f"There is no cached answer {charge.repeats} of this question.")
     first = charge_rows.charge_in(Reserved.read(row[0]))
     if _price(first) != _price(charge):
-        raise LedgerInvalid(f"The kept answer {charge.repeats} has another price.")
+        raise LedgerInvalid(f"The cached answer {charge.repeats} has another price.")
 
 
 def _price(charge: Charge) -> tuple[object, ...]:
@@ -340,13 +339,13 @@ _OPEN = (
 
 
 def claim_all(journal: Journal, store: Store, charges: Sequence[Charge]) -> tuple[Reservation, ...]:
-    """Reserve several charges, all of them or none, where nobody has measured or measures one of the questions.
+    """Reserve several charges, all or none, if nobody has measured or is measuring one of the questions.
 
-    All writes of a ledger come one after another, so that of two proxies one is told of the other. A proxy that has
-    died holds nobody up. One that only lost its sessions for a moment may be taken for dead: then the question is
-    measured twice, and both charges stand.
+    Writes of a ledger run one after another, so of two proxies the second one learns of the first. A dead proxy
+    blocks nobody. A proxy that lost its sessions for a moment may be taken for dead: then the question is measured
+    twice, and both charges stand.
 
-    Raises: AnsweredElsewhere; as `reserved`; and for a release as `asked_failures` and `asked_given_back`.
+    Raises: AnsweredElsewhere; as `reserved`; for a release also as `asked_failures` and `asked_given_back`.
     """
     if done := journal.all_done_before():
         return tuple(map(reservation_of, done, charges))
@@ -354,13 +353,13 @@ def claim_all(journal: Journal, store: Store, charges: Sequence[Charge]) -> tupl
 
 
 def reservation_of(done: EntryContent, charge: Charge) -> Reservation:
-    """What an attempt whose answer was lost has reserved."""
+    """The reservation that an attempt whose answer was lost has made."""
     assert isinstance(done, Reserved), "what reserving has written"
     return Reservation(done.charge, charge)
 
 
 def _claimed(journal: Journal, store: Store, charge: Charge) -> Reservation:
-    assert charge.answer_key, "what is not kept cannot be claimed"
+    assert charge.answer_key, "an answer that is not cached cannot be claimed"
     if _is_done(journal, charge):
         raise AnsweredElsewhere
     checks = [limit(journal, charge) for limit in (asked_failures, asked_given_back) if charge.repeats is None]
@@ -372,7 +371,7 @@ def _claimed(journal: Journal, store: Store, charge: Charge) -> Reservation:
 
 
 def _is_done(journal: Journal, charge: Charge) -> bool:
-    """The answer is kept; for one that is served again: this analyst has paid for it."""
+    """Is the answer cached? For a cached answer that is sold again: has this analyst paid for it?"""
     if charge.repeats is None:
         return journal.writing.row(_ANSWERED, charge.answer_key) is not None
     who = charge.analyst, charge.repeats, charge.repeats
@@ -380,7 +379,7 @@ def _is_done(journal: Journal, charge: Charge) -> bool:
 
 
 def _is_under_way(journal: Journal, store: Store, charge: Charge) -> bool:
-    """A proxy that lives is at it. What this one does at once is not the ledger's to know (`single_flight`)."""
+    """Is a live proxy answering it? Questions within one process are coordinated by `single_flight`."""
     since = journal.at_ms - CLAIM_MS
     which, values = " AND c.repeats IS NULL", list[object]()
     if charge.repeats is not None:
@@ -389,15 +388,15 @@ def _is_under_way(journal: Journal, store: Store, charge: Charge) -> bool:
     return any(not store.is_dead(journal.writing, instance) for (instance,) in rows)
 
 
-def foreseen(charges: Sequence[Charge], reading: Reading) -> Short | QueryTooExpensive | None:
-    """The first of several charges that would not fit, taken one after the other, and by what; None: all would.
+def budget_check(charges: Sequence[Charge], reading: Reading) -> Short | QueryTooExpensive | None:
+    """The first of several charges that would not fit one after the other; None if all fit.
 
-    The dataset pays in it for every charge, also for what is kept of another analyst's: whether it is, EXPLAIN would
-    tell for nothing.
+    The dataset is assumed to pay for each charge. Otherwise EXPLAIN would reveal, for free, which questions of other
+    analysts are cached.
 
     Args:
       charges: of one analyst, as they would be reserved together.
-    Returns: an error of a cap on single queries as it would be raised.
+    Returns: QueryTooExpensive for a charge above a cap.
     """
     known: dict[str, Balance] = {}
     for charge in charges:

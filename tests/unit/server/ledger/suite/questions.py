@@ -28,7 +28,7 @@ class Questions(LedgerCase):
         records = again.charges()
         assert records[0].sealed_question is None
         opened = [
-            keys.opened(again.id, one.number, one.sealed_question) for one in records[1:] if one.sealed_question
+            keys.decrypted(again.id, one.number, one.sealed_question) for one in records[1:] if one.sealed_question
         ]
         assert opened == texts
         assert [one.sealed_question for one in again.newest_charges("ada")] == [
@@ -42,4 +42,4 @@ class Questions(LedgerCase):
         assert taken is not None
         for one in ledger.charges():
             assert one.sealed_question is not None
-            assert keys.opened(ledger.id, one.number, one.sealed_question) == text
+            assert keys.decrypted(ledger.id, one.number, one.sealed_question) == text

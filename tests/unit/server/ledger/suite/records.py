@@ -44,7 +44,7 @@ class Records(LedgerCase):
         with pytest.raises(InvalidRequest):
             ledger.set_role("ada", "admin", type(ACT)("grace", "x" * 1001))
 
-    def test_the_data_version_is_the_custodians_and_resets_nothing(self, ledger: Ledger) -> None:
+    def test_the_data_version_is_the_administrators_and_resets_nothing(self, ledger: Ledger) -> None:
         reserve(ledger, charge(0.75))
         assert ledger.data_version() == 1
         assert ledger.bump_data(ACT) == 2

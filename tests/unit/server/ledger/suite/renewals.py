@@ -240,7 +240,7 @@ class Renewals(LedgerCase):
         assert guarantee(own(ledger)) == "epsilon 1 from now on, and epsilon 2 before it"
         spend(ledger)
         is_spent(ledger)
-        with pytest.raises(InvalidSetting, match="no windows"):
+        with pytest.raises(InvalidSetting, match="cannot have windows"):
             ledger.grant("analyst:ada", Grant(1.0, window_s=60), ACT)
 
     def test_what_no_account_keeps_is_refused(self, ledger: Ledger) -> None:
@@ -254,20 +254,20 @@ class Renewals(LedgerCase):
                 ledger.grant("dataset", grant, ACT)
 
     def test_the_outlook_is_by_the_last_ten(self, ledger: Ledger) -> None:
-        assert ledger.outlook("ada").questions_left is None
+        assert ledger.remaining_questions("ada").questions_left is None
         ledger.grant("analyst:ada", Grant(10.0, 1e-6), ACT)
         spend(ledger, 4.0)  # no longer among the last ten
         for _ in range(10):
             spend(ledger, 0.25)
         ledger.release(reserve(ledger, charge(3.0)))  # costs nothing
-        found = ledger.outlook("ada")
+        found = ledger.remaining_questions("ada")
         assert (found.questions_left, found.like, found.limited_by) == (14, 10, "analyst:ada")
         ledger.grant("dataset", Grant(1.0), ACT)
-        found = ledger.outlook("ada")
+        found = ledger.remaining_questions("ada")
         assert (found.questions_left, found.limited_by) == (4, "dataset")
         for _ in range(4):
             spend(ledger, 0.25)
-        assert ledger.outlook("ada").questions_left == 0
+        assert ledger.remaining_questions("ada").questions_left == 0
         is_spent(ledger)
 
     @pytest.mark.parametrize("accounting", ["zcdp", "renyi"])
@@ -276,7 +276,7 @@ class Renewals(LedgerCase):
         ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0, grant=grant)
         noise = charge(0.25, analyst="eve", event=ZCDP(0.0005))
         ledger.commit(reserve(ledger, noise))
-        left = ledger.outlook("eve").questions_left
+        left = ledger.remaining_questions("eve").questions_left
         assert left is not None and left > 4, "basic composition would have three"
         for _ in range(left):
             ledger.commit(reserve(ledger, noise))

@@ -75,22 +75,22 @@ class Reservations(LedgerCase):
         ledger.grant("group:lab", Grant(0.5, 1e-6), ACT)
         ledger.set_group("ada", "lab", ACT)
         for one in (charge(0.6), charge(0.1, 2e-6), charge(1.1, 2e-6)):
-            foreseen = ledger.foreseen([one])
+            budget_check = ledger.budget_check([one])
             with pytest.raises(BudgetExhausted) as refused:
                 reserve(ledger, one)
-            assert foreseen is not None
-            assert (foreseen.message, foreseen.hint) == (refused.value.message, refused.value.hint)
-        assert ledger.foreseen([charge(0.5, 1e-6)]) is None
-        assert ledger.foreseen([charge(0.3), charge(0.2)]) is None
-        assert ledger.foreseen([charge(0.3), charge(0.3)]) is not None
+            assert budget_check is not None
+            assert (budget_check.message, budget_check.hint) == (refused.value.message, refused.value.hint)
+        assert ledger.budget_check([charge(0.5, 1e-6)]) is None
+        assert ledger.budget_check([charge(0.3), charge(0.2)]) is None
+        assert ledger.budget_check([charge(0.3), charge(0.3)]) is not None
         assert states(ledger) == []
 
     def test_a_cap_is_foreseen_and_a_disabled_analyst_is_no_concern_of_it(self, ledger: Ledger) -> None:
         ledger.grant("analyst:ada", Grant(1.0, 1e-6, per_query_epsilon=0.25), ACT)
-        foreseen = ledger.foreseen([charge(0.2), charge(0.3)])
-        assert isinstance(foreseen, QueryTooExpensive)
+        budget_check = ledger.budget_check([charge(0.2), charge(0.3)])
+        assert isinstance(budget_check, QueryTooExpensive)
         with pytest.raises(UnknownAnalyst):
-            ledger.foreseen([charge(0.1, analyst="nobody")])
+            ledger.budget_check([charge(0.1, analyst="nobody")])
 
     def test_enormous_charges_are_refused(self, ledger: Ledger) -> None:
         with pytest.raises(BudgetExhausted):

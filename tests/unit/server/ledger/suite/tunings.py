@@ -35,7 +35,7 @@ class Tunings(LedgerCase):
         ledger.add_analyst("eve", key_hash("ng_eve"), 2.0, 0.0)
         assert tuning(ledger) == {"analyst:ada": 0.75, "analyst:eve": 0.75}
         assert left(ledger) == {"analyst:ada": 1.0, "analyst:eve": 2.0}, "nobody's own budget pays"
-        (ada,) = ledger.outlook("ada").accounts
+        (ada,) = ledger.remaining_questions("ada").accounts
         assert guarantee(ada) == "epsilon 1, delta 1e-06 in total; and epsilon 0.75 of tuning, once, in addition"
         assert [(one.number, one.state, one.version) for one in ledger.tunings()] == [
             (1, "committed", 1),

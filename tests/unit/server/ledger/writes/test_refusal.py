@@ -27,7 +27,7 @@ def test_an_exhausted_delta_is_named() -> None:
     error = exhausted(charge(0.1, delta=1e-6), (own,), (own,))
     assert error.message == "The query asks for delta 1e-06, but only delta 1e-07 is left."
     assert error.hint == (
-        "At most epsilon 1.0 and delta 1e-07 still fits. A custodian can grant more: "
+        "At most epsilon 1.0 and delta 1e-07 still fits. An administrator can grant more: "
         "noisegate admin top-up analyst:ada --delta 1e-06 (with --policy and --reason), or the administration page."
     )
 
@@ -43,18 +43,18 @@ def test_where_no_delta_is_left_it_is_said_who_grants_one_and_to_which_account()
     error = exhausted(charge(0.1, delta=1e-6), (dataset,), (own, dataset))
     assert error.message == "The query asks for delta 1e-06, but only delta 0.0 is left for the dataset as a whole."
     assert error.hint == (
-        "With delta 0 (`--delta 0`, `SET noisegate.delta = 0`), which most questions can do with at more noise,"
-        " at most epsilon 0.5 still fits. A custodian can grant more: "
+        "With delta 0 (`--delta 0`, `SET noisegate.delta = 0`) and more noise,"
+        " at most epsilon 0.5 still fits. An administrator can grant more: "
         "noisegate admin top-up dataset --delta 1e-06 (with --policy and --reason), or the administration page."
     )
 
 
-def test_nothing_left_is_a_matter_for_the_custodian() -> None:
+def test_nothing_left_is_a_matter_for_the_administrator() -> None:
     own = account("analyst:ada", Grant(1.0))
     spent = own.charged(Amount(10**9), Amount(10**9))
     assert exhausted(charge(1.0), (spent,), (spent,)).hint == (
-        "A custodian can grant more: noisegate admin top-up analyst:ada --epsilon 1.0 (with --policy and --reason),"
-        " or the administration page."
+        "An administrator can grant more: noisegate admin top-up analyst:ada --epsilon 1.0 (with --policy and "
+        "--reason), or the administration page."
     )
 
 
@@ -62,7 +62,9 @@ def test_a_budget_that_is_renewed_says_when() -> None:
     own = account("analyst:ada", Grant(1.0, renew="month", most_in_total=12.0))
     spent = own.charged(Amount(10**9), Amount(10**9))
     hint = exhausted(charge(1.0), (spent,), (spent,)).hint
-    assert hint is not None and hint.startswith("It is renewed on 1970-02-01 (UTC). A custodian can grant more: ")
+    assert hint is not None and hint.startswith(
+        "It is renewed on 1970-02-01 (UTC). An administrator can grant more: "
+    )
     dataset = account("dataset", Grant(0.5))
     both = exhausted(charge(1.0), (spent, dataset), (spent, dataset)).hint
     assert both is not None and "renewed" not in both, "the other account is not"
@@ -74,7 +76,7 @@ def test_where_all_periods_have_come_to_the_total_a_larger_one_is_named() -> Non
     second = first.renewed(40 * 86_400_000, 40 * 86_400_000)
     error = exhausted(charge(1.0), (second,), (second,))
     assert error.message == "The query asks for epsilon 1.0, but only epsilon 0.5 is left."
-    assert error.hint is not None and "accept more: noisegate admin grant" in error.hint
+    assert error.hint is not None and "raise it: noisegate admin grant" in error.hint
     spent = second.charged(Amount(5 * 10**8), Amount(5 * 10**8))
     hint = exhausted(charge(1.0), (spent,), (spent,)).hint
     assert hint is not None and "renewed on" not in hint, "nothing comes after it"
