@@ -1,4 +1,4 @@
-"""The body of an answer. Numbers that JSON does not have (NaN, infinities) are null."""
+"""The body of an answer. Numbers that JSON lacks (NaN, infinities) are null."""
 
 from __future__ import annotations
 
@@ -40,33 +40,33 @@ _EXAMPLE: JsonDict = {
 
 
 class ChargeBody(BaseModel):
-    """What the answer cost."""
+    """The cost of the answer."""
 
     epsilon: float
     delta: float
 
 
 class AnswerBody(BaseModel):
-    """A noisy answer: rows, an interval per aggregate cell, what it cost and what is left."""
+    """A noisy answer: rows, an interval per aggregate cell, the charge and the budget."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
     columns: tuple[ResultColumn, ...]
     rows: tuple[tuple[Cell, ...], ...] = Field(
-        description="One list of cells per group that is shown; counts are whole, and 0 where noise put them below."
+        description="One list of cells per shown group. Counts are whole numbers, and 0 if noise made them negative."
     )
     intervals: tuple[tuple[Interval | None, ...], ...] = Field(
-        description="Like rows; null for group keys, texts, conditions and what is always NULL."
+        description="Like rows; null for group keys, texts, conditions and values that are always NULL."
     )
     confidence: float = Field(description="Of each interval, over the noise.")
     covers: str = Field(
         description="`clipped value`, `clipped sample`, `smoothed value`, `truth from below`; `truth` if "
-        "what keys, fan-outs, the policy or `at_most` say is true; `exact` without noise."
+        "keys, fan-outs, the policy or `at_most` bound what people add; `exact` without noise."
     )
     mechanism: str
     low_precision: tuple[bool, ...] = Field(
         default=(),
-        description="Per row: is an interval wider than its value? The noise may then be as large as what it hides.",
+        description="Per row: is an interval wider than its value? The noise may then be as large as the value.",
     )
     clipped: tuple[bool, ...] = Field(
         default=(),
@@ -76,38 +76,38 @@ class AnswerBody(BaseModel):
     taus: tuple[tuple[tuple[float | None, ...] | None, ...], ...] = Field(
         description="Like rows: the contribution bounds chosen."
     )
-    charge: ChargeBody = Field(description="Of this request; 0 for an answer that the analyst had paid for before.")
-    cached: bool = Field(default=False, description="Was it measured for an earlier request, and kept?")
+    charge: ChargeBody = Field(description="The cost of this request; 0 for an answer that you paid for before.")
+    cached: bool = Field(default=False, description="Was it measured for an earlier request?")
     derived_from: tuple[int, ...] = Field(
         default=(),
-        description="The numbers of your charges from whose answers it was computed, free; empty where it was not.",
+        description="The numbers of your charges from which it was derived, for free; empty if it was measured.",
     )
     budget: Budget
     note: str = Field(
         default="",
-        description="The one sentence to read: what may be missing, else where noise hides the value, else what "
-        "intervals cover; empty without noise.",
+        description="The one sentence to read: what may be missing, where noise hides the value, or what "
+        "intervals cover. Empty without noise.",
     )
-    details: list[str] = Field(description="Everything else that there is to say of it, a sentence or two each.")
+    details: list[str] = Field(description="Further notes, one or two sentences each.")
     detail_kinds: list[NoteKind] = Field(
-        description="Of each of `details`, for programs: `confidence`, why that of the intervals is lower; `order`, "
-        "which neighbours the noise does not tell apart; `bound`, which extremes are an end of their declared range; "
+        description="The kind of each detail: `confidence`, why that of the intervals is lower; `order`, "
+        "which neighbours the noise does not separate; `bound`, which extremes are an end of their declared range; "
         "`plain`, anything else.",
     )
     raw: tuple[tuple[Cell, ...], ...] = Field(
         default=(),
-        description="Empty where all values are shown as they were released. Else like rows: of the columns in which "
-        "some value is not, all values as released, for sums over groups; null in others.",
+        description="Empty if all values are shown as released. Else like rows: the released values of columns in "
+        "which some value was moved, for sums over groups; null in other columns.",
     )
-    at_most: float | None = Field(default=None, description="As in the request, where `covers` rests on it.")
+    at_most: float | None = Field(default=None, description="As in the request, if `covers` depends on it.")
     cached_periods: tuple[CachedPeriods, ...] = Field(
-        default=(), description="Which groups are kept from earlier loads of the data, and cost nothing."
+        default=(), description="The groups that were measured in earlier data versions, which cost nothing."
     )
     request_id: str
 
     @classmethod
     def of(cls, response: QueryResponse) -> AnswerBody:
-        """The body of an answer, whose rows are made now."""
+        """The body of an answer; its rows are made now."""
         own: dict[str, Any] = {name: getattr(response, name) for name in _ALIKE}
         own |= {name: tuple(own[name]) for name in _LONG}
         own |= {"note": one_note(response), "details": [str(note) for note in response.notes]}
@@ -115,7 +115,7 @@ class AnswerBody(BaseModel):
         return cls(**own, charge=ChargeBody(epsilon=response.epsilon, delta=response.delta))
 
     def response(self) -> QueryResponse:
-        """The answer of a body, for clients written in Python; what was not finite is None."""
+        """The answer of a body, for clients in Python; numbers that were not finite are None."""
         return QueryResponse(
             **{name: getattr(self, name) for name in _ALIKE},
             epsilon=self.charge.epsilon,
@@ -126,17 +126,17 @@ class AnswerBody(BaseModel):
 
 _LONG = ("rows", "intervals", *MARKS, "taus", "raw")
 _ALIKE = AnswerBody.model_fields.keys() & {one.name for one in fields(QueryResponse)}
-"""The fields that a body and an answer have under one name."""
+"""The fields that a body and an answer have in common."""
 
 
 def without_rows(response: QueryResponse) -> AnswerBody:
-    """The body of what an answer says beside its rows."""
+    """The body of an answer without its rows."""
     nothing: dict[str, Any] = dict.fromkeys(_LONG, ())
     return AnswerBody.of(replace(response, **nothing)).model_copy(update={"note": one_note(response)})
 
 
 def json_pieces(response: QueryResponse) -> Iterator[bytes]:
-    """The body in pieces that together are `AnswerBody.of(response)` as JSON, made when they are asked for."""
+    """`AnswerBody.of(response)` as JSON, in pieces that are made on demand."""
     short = without_rows(response)
     for place, name in enumerate(AnswerBody.model_fields):
         start = b"," if place else b"{"

@@ -29,7 +29,7 @@ people, not rows, with an interval, and a charge to your budget. Every error is 
 
 @cache
 def _routes() -> tuple[BaseRoute, ...]:
-    """The routes, which know no application: what each makes of its types at the first request serves all of them."""
+    """All routes. They are independent of the application, so all applications share their compiled validators."""
     together = APIRouter()
     for route in (query, analyst, health, admin_accounts, admin_records, pages):
         together.include_router(route.router)
@@ -44,12 +44,12 @@ def create_app(
     waiting_queries: int = 64,
     rate: Rate = Rate(),
 ) -> FastAPI:
-    """The application over a pipeline.
+    """Create the application over a pipeline.
 
     Args:
-      running_queries: how many queries may be under way at once; most of them wait for a worker process.
-      waiting_queries: how many more may wait; the next is refused with 53300.
-    Returns: an ASGI application. Every response of it, errors included, is JSON with a request id.
+      running_queries: the most concurrent queries; most of them wait for a worker process.
+      waiting_queries: how many more may wait; the next one is refused with 53300.
+    Returns: an ASGI application. Every response, including errors, is JSON with a request id.
     """
     jobs_kept = Jobs()
 

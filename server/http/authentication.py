@@ -1,6 +1,4 @@
-"""Who asks: a bearer key, known to the ledger by its hash, what it opens, and what every change by a custodian
-carries.
-"""
+"""Authentication by bearer key, the roles of routes, and what every administrator's change contains."""
 
 from __future__ import annotations
 
@@ -27,14 +25,14 @@ _bearer = HTTPBearer(
 
 
 async def services_of(request: Request) -> Services:
-    """The services of the app that serves the request."""
+    """The services of the application that serves the request."""
     services = request.app.state.services
     assert isinstance(services, Services)
     return services
 
 
 Held = Annotated[Services, Depends(services_of)]
-"""What a route needs of the rest of the proxy."""
+"""The parameter by which a route gets the services."""
 
 
 async def authenticated(
@@ -42,7 +40,7 @@ async def authenticated(
 ) -> Holder:
     """Who holds the key.
 
-    Raises: AuthenticationFailed, which does not tell a missing key from a wrong one; AnalystDisabled; RateLimited.
+    Raises: AuthenticationFailed, alike for a missing and a wrong key; AnalystDisabled; RateLimited.
     """
     key = credentials.credentials if credentials else ""
     holder = None
@@ -52,7 +50,7 @@ async def authenticated(
     if holder is None:
         raise AuthenticationFailed(
             "A valid key is needed.",
-            hint="Send `Authorization: Bearer ng_...` with the key that the custodian gave you.",
+            hint="Send `Authorization: Bearer ng_...` with the key from the administrator.",
         )
     exchange = exchange_of(request.scope)
     exchange.analyst = holder.name
@@ -63,12 +61,12 @@ async def authenticated(
 def _holder(ledger: Ledger, hashed: str) -> Holder | None:
     name = ledger.analyst_by_key(hashed)
     if name is None and ledger.is_disabled(hashed):
-        raise AnalystDisabled("Your account is disabled, so the key opens nothing.", hint="Ask the custodian.")
+        raise AnalystDisabled("Your account is disabled, so the key is rejected.", hint="Ask the administrator.")
     return None if name is None else ledger.analyst(name)
 
 
 def role(*roles: Role) -> Callable[[Holder], Awaitable[str]]:
-    """The holder's name, if the key has one of these roles; no role includes another. Raises: Forbidden."""
+    """A dependency: the holder's name, if the key has one of these roles. Raises: Forbidden."""
 
     async def allowed(holder: Annotated[Holder, Depends(authenticated)]) -> str:
         if holder.role not in roles:
@@ -80,28 +78,28 @@ def role(*roles: Role) -> Callable[[Holder], Awaitable[str]]:
 
 
 Analyst = Annotated[str, Depends(role("analyst"))]
-"""A route with this parameter answers only to those who may ask."""
+"""Restricts a route to analysts."""
 
 Reader = Annotated[str, Depends(role("auditor", "admin"))]
-"""A route with this parameter shows what the ledger holds."""
+"""Restricts a route to those who may read the ledger."""
 
 Admin = Annotated[str, Depends(role("admin"))]
-"""A route with this parameter changes who may do what."""
+"""Restricts a route to those who may change permissions."""
 
 ANALYST, READER = Depends(role("analyst")), Depends(role("auditor", "admin"))
-"""The same where it does not matter who it is."""
+"""The same for routes that do not need the name."""
 
 
 ADMIN_PREFIX = "/v1/admin"
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.@-]{1,64}$")]
-"""Of an analyst or a group."""
+"""The name of an analyst or a group."""
 
 AnalystName = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.@-]{1,64}$")]
 """An analyst in a path."""
 
 AccountName = Annotated[str, Path(pattern=r"^((analyst|group):)?[A-Za-z0-9_.@-]{1,64}$")]
-"""An account in a path: `dataset`, `analyst:NAME`, `group:NAME`, or NAME where only one of both has it."""
+"""An account in a path: `dataset`, `analyst:NAME`, `group:NAME`, or NAME if it is unique."""
 
 Epsilon = Annotated[float, Field(ge=1e-9, le=1e9, allow_inf_nan=False)]
 """The ledger counts in units of 1e-9."""
@@ -113,22 +111,22 @@ Most = Epsilon | Literal["unlimited"]
 
 
 def most(said: Most | None) -> float | None:
-    """What was said, as the ledger takes it."""
+    """The value as the ledger takes it."""
     return UNLIMITED if said == "unlimited" else said
 
 
 class ActBody(BaseModel):
-    """A change, and why it is made."""
+    """A change and its reason."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    reason: Annotated[str, Field(min_length=1, max_length=1000, description="Stands in the ledger for good.")]
+    reason: Annotated[str, Field(min_length=1, max_length=1000, description="Recorded in the ledger permanently.")]
 
     def act(self, by: str) -> Act:
-        """The change as the ledger notes it."""
+        """The change as the ledger records it."""
         return Act(by, self.reason)
 
 
 def admin_router() -> APIRouter:
-    """An empty router of custodians' routes."""
+    """An empty router for administrators' routes."""
     return APIRouter(prefix=ADMIN_PREFIX, tags=["admin"])

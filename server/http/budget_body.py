@@ -1,4 +1,4 @@
-"""The body of a budget: what is left, what it protects at per period and in total, how many questions that is."""
+"""The body of a budget: what is left, the guarantee per period and in total, and the remaining questions."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from server.ledger.account import (
 )
 
 if TYPE_CHECKING:
-    from server.ledger.balance import Outlook
+    from server.ledger.balance import RemainingQuestions
 
 
 Total = float | Literal["unlimited"]
-"""What all periods of an account may come to."""
+"""The total over all periods of an account."""
 
 _EXAMPLE: JsonDict = {
     "epsilon": 10.0,
@@ -52,7 +52,7 @@ _EXAMPLE: JsonDict = {
 
 
 class BudgetBody(BaseModel):
-    """What was granted and what is left."""
+    """The grant and what is left."""
 
     epsilon: float
     delta: float
@@ -61,30 +61,28 @@ class BudgetBody(BaseModel):
 
 
 class Protection(BaseModel):
-    """What an account protects at, and what basic composition would have left of it."""
+    """The privacy guarantee of an account, and what basic composition would leave of it."""
 
-    accounting: Accounting = Field(description="How charges add up.")
+    accounting: Accounting = Field(description="How charges compose.")
     epsilon_left_basic: float | None = Field(
-        description="What basic composition would have left, beside zcdp and renyi; null for basic."
+        description="What basic composition would leave, for zcdp and renyi; null for basic."
     )
     delta_left_basic: float | None
-    renew: Renewal | None = Field(description="The period of the calendar, in UTC, or null.")
+    renew: Renewal | None = Field(description="The calendar period, in UTC, or null.")
     renews_at_ms: int | None = Field(
-        description="When the window or period ends, in milliseconds since 1970; null where nothing comes after it."
+        description="When the window or period ends, in milliseconds since 1970; null if no other follows."
     )
-    period: str | None = Field(description="The period that is being spent, such as 2026-12.")
-    past_epsilon: float | None = Field(description="What the ended periods come to together.")
-    total_epsilon: float | None = Field(description="What all periods come to at the end of this one, at most.")
+    period: str | None = Field(description="The current period, such as 2026-12.")
+    past_epsilon: float | None = Field(description="The sum over the ended periods.")
+    total_epsilon: float | None = Field(description="The most that all periods have spent when this one ends.")
     total_delta: float | None
-    most_in_total: Total | None = Field(description="What all periods may come to: renewal stops there.")
-    tuning_epsilon: float = Field(
-        description="What was told to everybody beside the account's charges (`noisegate tune`)."
-    )
+    most_in_total: Total | None = Field(description="The total over all periods, at which renewal stops.")
+    tuning_epsilon: float = Field(description="The epsilon of `noisegate tune`, which adds to the account's charges.")
     epsilon_total: float = Field(
-        description="What has been told so far, by basic composition: this period's charges, those of the periods"
-        " before, and tuning. Of an account with windows, of this window alone."
+        description="What was released so far, by basic composition: the charges of this period and of those"
+        " before, and tuning. For an account with windows, of this window alone."
     )
-    guarantee: str = Field(description="All of this as a sentence.")
+    guarantee: str = Field(description="The guarantee as a sentence.")
 
 
 def protection(account: AccountBalance) -> dict[str, object]:
@@ -104,35 +102,36 @@ def protection(account: AccountBalance) -> dict[str, object]:
 
 
 class GroupBudgetBody(BudgetBody):
-    """What the analyst's group was granted and has left: it pays for every question beside the analyst."""
+    """The budget of the analyst's group, which pays for every question beside the analyst."""
 
     name: str
 
 
-class OutlookBody(BudgetBody, Protection):
-    """An analyst's own budget, and how many more questions like the last ones all who pay can pay for."""
+class RemainingQuestionsBody(BudgetBody, Protection):
+    """An analyst's own budget, and the remaining questions that all paying accounts can pay for."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
     questions_left: int | None = Field(
-        description="How many more questions like the last ten fit before anything renews; null before the first."
+        description="The remaining questions at the price of the last ten, before anything renews; null before "
+        "the first."
     )
-    questions_like: int = Field(description="The mean of how many charges that is.")
+    questions_like: int = Field(description="How many charges the price is the mean of.")
     limited_by: str | None = Field(
-        description="The account that is short first: yours, your group's or the dataset's."
+        description="The account that runs out first: yours, your group's or the dataset's."
     )
 
     group: GroupBudgetBody | None = Field(
-        default=None, description="The group's account, which pays, too; null without one."
+        default=None, description="The group's account, which also pays; null without one."
     )
 
     @classmethod
-    def seen_by(cls, analyst: str, outlook: Outlook) -> OutlookBody:
-        """The body of what an analyst has left."""
-        own = next(one for one in outlook.accounts if one.name == analyst_account(analyst))
-        shared = next((one for one in outlook.accounts if one.name.startswith(group_account(""))), None)
+    def seen_by(cls, analyst: str, remaining: RemainingQuestions) -> RemainingQuestionsBody:
+        """The body for one analyst."""
+        own = next(one for one in remaining.accounts if one.name == analyst_account(analyst))
+        shared = next((one for one in remaining.accounts if one.name.startswith(group_account(""))), None)
         group = None
         if shared is not None:
             group = {**protection(shared), "name": shared.name.removeprefix(group_account(""))}
-        more = {"questions_left": outlook.questions_left, "questions_like": outlook.like}
-        return cls.model_validate({**protection(own), **more, "limited_by": outlook.limited_by, "group": group})
+        more = {"questions_left": remaining.questions_left, "questions_like": remaining.like}
+        return cls.model_validate({**protection(own), **more, "limited_by": remaining.limited_by, "group": group})

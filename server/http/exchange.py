@@ -1,8 +1,8 @@
-"""What every request passes: its id, a bound on its body, its headers, one log line, and one form for every error.
+"""What every request passes: a request id, a limit on the body, headers, one log line, and one form for errors.
 
-Every exception of a route or the framework becomes one problem: an SQLSTATE, what is wrong, what to do, where, and
-the request id to ask about it. Neither it nor the log has a value that came, or the text of a foreign exception,
-which can quote a private one: of it the log has kinds and places.
+Every exception of a route or the framework becomes one problem: SQLSTATE, message, hint, position and request id.
+Neither it nor the log contains a value of the request or the text of a foreign exception, which may quote a private
+value. The log has the kinds and places of exceptions.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _CAUSES = 5
 
 
 def exception_summary(error: BaseException) -> dict[str, object]:
-    """The kinds of an error and its causes, outermost first, and the innermost frames of the outermost one."""
+    """The kinds of an error and its causes, outermost first, and the innermost frames of the error."""
     kinds: list[str] = []
     cause: BaseException | None = error
     while cause is not None and len(kinds) < _CAUSES:
@@ -77,7 +77,7 @@ class ProblemBody(BaseModel):
 
 
 def problem_response(problem: Problem, request_id: str) -> Response:
-    """The response that tells a client of a problem."""
+    """The response for a problem."""
     fields = asdict(problem)
     status = fields.pop("status")
     headers = {}
@@ -94,7 +94,7 @@ _WORD = re.compile(r"'([^']*)'")
 
 
 def fields_of(request: Request) -> Collection[str]:
-    """The fields that the body of this request may have; none where the route takes no body."""
+    """The fields that the request's body may have; empty if the route takes no body."""
     route = request.scope.get("route")
     body = route.body_field if isinstance(route, APIRoute) else None
     model = None if body is None else body.field_info.annotation
@@ -102,13 +102,13 @@ def fields_of(request: Request) -> Collection[str]:
 
 
 def is_json(request: Request) -> bool:
-    """Whether the body's media type is JSON's; any other body is not read as a JSON value."""
+    """Is the body's media type JSON? Other bodies are not parsed."""
     kind, _, subtype = request.headers.get("content-type", "").partition(";")[0].strip().lower().partition("/")
     return kind == "application" and (subtype == "json" or subtype.endswith("+json"))
 
 
 def fault_text(fault: Mapping[str, object], fields: Collection[str]) -> str:
-    """Where the fault is and what should be there.
+    """The location of a fault and what is expected there.
 
     >>> fault_text({"type": "extra_forbidden", "loc": ("body", "epsilom"), "msg": "..."}, ["sql", "epsilon"])
     'body.epsilom: there is no such field; did you mean epsilon?'
@@ -129,7 +129,7 @@ def fault_text(fault: Mapping[str, object], fields: Collection[str]) -> str:
 
 
 DURATION_QUANTUM_MS = 100
-"""Durations are logged rounded up to it: how long an answer took depends on the data."""
+"""Logged durations are rounded up to this, since they depend on the data."""
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 _SUCCESS = "00000"
@@ -140,14 +140,13 @@ _log = structlog.get_logger("noisegate.http")
 
 @dataclass
 class Exchange:
-    """What is noted of one request while it is served. Never SQL, never a value.
+    """What is recorded of one request while it is served: never SQL, never a value.
 
     Attributes:
-      request_id: the client's own if well formed, else a fresh one.
-      analyst: who asks, once known.
+      request_id: the client's own if it is well formed, else a new one.
+      analyst: who asks, once authenticated.
       code: the SQLSTATE of the problem, or 00000.
-      status: of the response; 0 until it begins.
-      leave: what to call when it is over.
+      leave: called at the end of the request.
     """
 
     request_id: str
@@ -158,20 +157,20 @@ class Exchange:
 
 
 def exchange_of(scope: Scope) -> Exchange:
-    """The exchange to which a request belongs."""
+    """The exchange of a request."""
     exchange = scope[_KEY]
     assert isinstance(exchange, Exchange)
     return exchange
 
 
 def is_known(scope: Mapping[str, object]) -> bool:
-    """Was a request's key somebody's?"""
+    """Was the request authenticated?"""
     exchange = scope.get(_KEY)
     return isinstance(exchange, Exchange) and exchange.analyst is not None
 
 
 class ExchangeMiddleware:
-    """Outermost: opens the Exchange, bounds the body, completes the response's headers, logs."""
+    """The outermost middleware: opens the Exchange, limits the body, completes the headers, and logs."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app
@@ -205,13 +204,13 @@ class ExchangeMiddleware:
             _log_line(exchange, scope, time.monotonic() - begun)
 
     async def _serve(self, exchange: Exchange, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve, if the body is short enough; what nobody foresaw becomes a problem here.
+        """Serve a request if its body is short enough, and turn unforeseen errors into problems.
 
-        The announced length is refused at once; a body sent in chunks is counted, whatever it announced. It is read
-        whole, up to the limit, before anything parses it.
+        An announced length above the limit is refused at once; a chunked body is counted. The body is read whole
+        before anything parses it.
 
-        This is the one place that catches everything: an exception that went on to the HTTP server would be
-        printed with its text, and the text of a foreign exception can quote a private value.
+        This is the only place that catches everything: the HTTP server would print an exception with its text, which
+        may quote a private value.
         """
         try:
             announced = Headers(scope=scope).get("content-length", "0")
@@ -243,7 +242,7 @@ def _complete(headers: MutableHeaders, request_id: str) -> None:
 
 
 _POLLS = frozenset({("GET", "/v1/jobs/{job_id}")})
-"""What clients ask several times a second until something is done: a line each would bury the others."""
+"""Routes that clients poll several times a second; they are not logged."""
 
 
 def _log_line(exchange: Exchange, scope: Scope, duration_s: float) -> None:
@@ -269,7 +268,7 @@ _TOO_LARGE = Problem("54000", f"The body is longer than {BODY_LIMIT_BYTES} bytes
 
 
 async def _received(receive: Receive) -> list[Message] | None:
-    """The messages of one body, or None when it is too long."""
+    """The messages of one body, or None if it is too long."""
     messages: list[Message] = []
     length = 0
     while True:
@@ -286,7 +285,7 @@ _MAX_FIELDS = 5
 
 
 def add_problem_handlers(app: FastAPI) -> None:
-    """Let the app answer every error with a problem; unforeseen ones are left to the ExchangeMiddleware."""
+    """Answer every error with a problem; unforeseen errors are left to the ExchangeMiddleware."""
     for kind in (PlannerError, PrivacyError, ServerError):
         app.add_exception_handler(kind, _ours)
     app.add_exception_handler(RequestValidationError, _invalid)
@@ -294,20 +293,20 @@ def add_problem_handlers(app: FastAPI) -> None:
 
 
 async def _ours(request: Request, error: Exception) -> Response:
-    told = problem(error)
+    found = problem(error)
     if row_of(error).sentence is not None:
-        # The client reads only a fixed sentence; the custodian finds the kind and the place under the request id.
+        # The client sees a fixed sentence; the log has the kind and the place under the request id.
         _log.error(
-            "failed", request_id=exchange_of(request.scope).request_id, code=told.code, **exception_summary(error)
+            "failed", request_id=exchange_of(request.scope).request_id, code=found.code, **exception_summary(error)
         )
-    response = _respond(request, told)
+    response = _respond(request, found)
     if isinstance(error, RateLimited):
         response.headers["Retry-After"] = str(error.retry_after_s)
     return response
 
 
 async def _invalid(request: Request, error: Exception) -> Response:
-    """A body that is not what the API documents: which fields, and what they should be. Never what they were."""
+    """A body that violates the API: which fields, and what is expected, but never the values."""
     assert isinstance(error, RequestValidationError)
     fields = fields_of(request)
     if fields and not is_json(request):
@@ -322,7 +321,7 @@ async def _invalid(request: Request, error: Exception) -> Response:
 
 
 async def _http(request: Request, error: Exception) -> Response:
-    """The framework's own refusals: no such route, no such method, a body that cannot be parsed."""
+    """The framework's own refusals: unknown route or method, or a body that cannot be parsed."""
     assert isinstance(error, HTTPException)
     said = InvalidRequest(f"{HTTPStatus(error.status_code).phrase}.", hint="See /openapi.json.")
     response = _respond(request, replace(problem(said), status=error.status_code))
@@ -330,7 +329,7 @@ async def _http(request: Request, error: Exception) -> Response:
     return response
 
 
-def _respond(request: Request, told: Problem) -> Response:
+def _respond(request: Request, found: Problem) -> Response:
     exchange = exchange_of(request.scope)
-    exchange.code = told.code
-    return problem_response(told, exchange.request_id)
+    exchange.code = found.code
+    return problem_response(found, exchange.request_id)

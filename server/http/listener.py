@@ -1,4 +1,4 @@
-"""The port that speaks HTTP: uvicorn's server, with bounds on connections of which nobody knows who speaks."""
+"""The HTTP port: uvicorn's server with limits on unauthenticated connections."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from server.connections import STALL_S, Entrance, Place, Standing
 from server.http.exchange import is_known
 
 HEAD_BYTES = 64 * 1024
-"""Of a request's line and headers, its trailers, and what frames the chunks of its body."""
+"""The most bytes of a request's line, headers, trailers and chunk framing."""
 
 FRAME_BYTES = 16
-"""What a byte of the body may have around it: chunks of one byte are allowed."""
+"""The framing that one byte of a body may have: chunks of one byte are allowed."""
 
 REQUEST_S = 30.0
-"""The longest from a connection, or the end of an answer, to the last byte of the next request."""
+"""The longest time from a connection, or the last answer, to the end of the next request."""
 
 FAREWELL_S = 1.0
-"""The longest that the other side's end of TLS is waited for when the server stops."""
+"""The longest wait for the other side's end of TLS when the server stops."""
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """uvicorn's protocol over httptools, which by itself keeps headers of any length and waits for ever.
+    """uvicorn's protocol over httptools, with limits on headers and waiting.
 
     Args:
-      place: what the connection holds, until it is lost.
+      place: the connection's place, until it is lost.
     """
 
     def __init__(self, place: Place, config: Config, server_state: ServerState, app_state: dict[str, Any]) -> None:
@@ -43,68 +43,68 @@ class BoundedProtocol(HttpToolsProtocol):
         self._deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """The connection is there, and the handshake is over."""
+        """The connection is open and TLS is established."""
         self._place.end = transport.abort
         super().connection_made(transport)
         self._await_client(REQUEST_S)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is over: its timers end, and its place is another's."""
+        """The connection is closed: stop its timers and free its place."""
         self._stop_waiting()
         self._place.leave()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Bytes arrived. Counted per read, so that one read's bytes at most are taken in above the bound."""
+        """Count the bytes of each read and close the connection above the limit."""
         self._received += len(data)
         super().data_received(data)
         if self._received > self._room and not self.transport.is_closing():
             self.transport.abort()
 
     def on_message_begin(self) -> None:
-        """A request begins, with the whole allowance for its head."""
+        """A request starts, with the full allowance for its head."""
         self._received, self._room = 0, HEAD_BYTES
         super().on_message_begin()
 
     def on_body(self, body: bytes) -> None:
-        """A part of a body, which has a bound of its own (`exchange.py`)."""
+        """A part of a body, which has its own limit (`exchange.py`)."""
         self._room += FRAME_BYTES * len(body)
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """A request is there as a whole."""
+        """A request has arrived completely."""
         self._stop_waiting()
         self._place.stand(Standing.SERVED)
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """It is answered; what was written may still wait for the client to take it."""
+        """The request is answered; written bytes may still wait for the client."""
         shown = Standing.KNOWN if is_known(self.cycle.scope) else Standing.ANSWERED
         self._standing = max(self._standing, shown)
         super().on_response_complete()
         self._await_client(REQUEST_S)
 
     def pause_writing(self) -> None:
-        """The client takes less than there is for it."""
+        """The client reads more slowly than the server writes."""
         super().pause_writing()
         self._await_client(STALL_S)
 
     def resume_writing(self) -> None:
-        """It has caught up."""
+        """The client has caught up."""
         super().resume_writing()
         if not self.waits:
             self._stop_waiting()
             self._place.stand(Standing.SERVED)
 
     def shutdown(self) -> None:
-        """The server stops: who is not being answered is let go, and over TLS not waited for."""
+        """The server stops: close idle connections, without waiting for TLS."""
         super().shutdown()
         if self.transport.is_closing():
             self.loop.call_later(FAREWELL_S, self.transport.abort)
 
     @property
     def waits(self) -> bool:
-        """Is it the client's turn to say something, or to listen?"""
+        """Is it the client's turn to send or to read?"""
         return self.cycle is None or self.cycle.response_complete or self.cycle.more_body or self.flow.write_paused
 
     def _await_client(self, seconds: float) -> None:
@@ -127,7 +127,7 @@ class HttpListener(uvicorn.Server):
     """Serves the sockets that `serve` is given.
 
     Args:
-      connections: how many at once, per socket.
+      connections: the most connections per socket.
     """
 
     def __init__(self, config: uvicorn.Config, connections: int) -> None:
@@ -136,7 +136,7 @@ class HttpListener(uvicorn.Server):
         self._entrances: list[Entrance] = []
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start the application, then accept."""
+        """Start the application, then accept connections."""
         await super().startup(sockets=[])  # uvicorn's own servers would count a connection after its handshake
         if self.started:
             self._entrances = [
@@ -144,7 +144,7 @@ class HttpListener(uvicorn.Server):
             ]
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Accept nobody more; what is being answered is finished."""
+        """Accept no more connections; running requests are finished."""
         for entrance in self._entrances:
             entrance.close()
         await super().shutdown(sockets)

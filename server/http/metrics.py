@@ -1,7 +1,8 @@
-"""What Prometheus reads: counts of what was asked and how it ended, and gauges of the ledger.
+"""Prometheus metrics: counts of requests and outcomes, and gauges of the ledger.
 
-Nothing here is of one question: a charge is seen as what it takes of an account, which custodians see at
-/v1/admin/accounts, and times are whole hours. There are no durations: they depend on data.
+No metric belongs to one question. A charge shows only in its accounts, which administrators see at
+/v1/admin/accounts.
+Times are whole hours. There are no durations, since they depend on the data.
 """
 
 from __future__ import annotations
@@ -27,32 +28,32 @@ class Metrics:
         self._open = Gauge("noisegate_requests_open", "Requests under way.", registry=self.registry)
 
     def begun(self) -> None:
-        """A request came in."""
+        """Count a request that starts."""
         self._open.inc()
 
     def ended(self, route: str | None, code: str) -> None:
-        """A request was answered.
+        """Count a request that ends.
 
         Args:
-          route: its path with names for what varies; None where there is none.
+          route: its path with parameter names, or None.
           code: the SQLSTATE, 00000 for success.
         """
         self._open.dec()
         self._requests.labels(route or "none", code).inc()
 
     def text(self) -> bytes:
-        """All of them, as Prometheus reads them."""
+        """The counters in Prometheus' text format."""
         return generate_latest(self.registry)
 
 
 MAX_ACCOUNTS = 500
-"""So many accounts have a line of their own, those with the least left first."""
+"""At most this many accounts have their own line, those with the least left first."""
 
 
 def ledger_metrics(accounts: Sequence[AccountBalance], found: Vitals, workers: int) -> bytes:
-    """All of them, as Prometheus reads them.
+    """The gauges of the ledger in Prometheus' text format.
 
-    Cost: that of what each account in zCDP or Renyi has left, some ten milliseconds where it has changed.
+    Cost: up to ten milliseconds for each zCDP or Renyi account that has changed.
     """
     registry = CollectorRegistry()
     left, granted, delta = (
@@ -60,7 +61,7 @@ def ledger_metrics(accounts: Sequence[AccountBalance], found: Vitals, workers: i
         for name, about in (
             ("epsilon_left", "The largest epsilon of one more query that fits the account."),
             ("epsilon_granted", "What the account may spend, in its window or period."),
-            ("delta_left", "What is left of the account's delta for queries."),
+            ("delta_left", "The delta that is left for queries."),
         )
     )
     for one in sorted(accounts, key=lambda one: one.epsilon_left / one.grant.epsilon)[:MAX_ACCOUNTS]:
@@ -69,12 +70,12 @@ def ledger_metrics(accounts: Sequence[AccountBalance], found: Vitals, workers: i
         delta.labels(one.name).set(one.delta_left)
     for name, about, count in (
         ("accounts", "Accounts of the ledger.", len(accounts)),
-        ("accounts_low", "Accounts that are about to run out: a tenth is left, or less.", sum(map(is_low, accounts))),
+        ("accounts_low", "Accounts with at most a tenth left.", sum(map(is_low, accounts))),
         ("ledger_entries", "Entries of the ledger.", found.entries),
-        ("charges_crashed", "Charges that a crash of a proxy cut off; they stand.", found.crashed),
-        ("charges_failed", "Charges of questions that failed, and count against the limits.", found.failed),
+        ("charges_crashed", "Charges that a crash of a proxy ended; they stand.", found.crashed),
+        ("charges_failed", "Failed questions that count against the limits.", found.failed),
         ("workers", "Worker processes for questions about private rows.", workers),
-        ("ledger_head_age_hours", "How long ago the last entry was written, in whole hours.", found.head_age_hours),
+        ("ledger_head_age_hours", "The age of the last entry in whole hours.", found.head_age_hours),
     ):
         Gauge(f"noisegate_{name}", about, registry=registry).set(count)
     return generate_latest(registry)

@@ -1,6 +1,6 @@
-"""The API's description: OpenAPI 3.1, with every problem that a route can answer, and what records say of themselves.
+"""The API's description in OpenAPI 3.1, with the problems of each route and the descriptions of records.
 
-A body that is one of the server's own records is described by that record's docstring, which is written once.
+A body that is one of the server's own records takes its description from that record's docstring.
 """
 
 from __future__ import annotations
@@ -27,16 +27,15 @@ from server.ledger import analyst, entry
 from server.policy import accepted_policy
 
 MAX_NUMBER = (1 << 53) - 1
-"""The largest number of a charge or an entry that may be named: exact in every client's JSON, and within the ledger's
-64-bit columns."""
+"""The largest number of a charge or an entry in a request: exact in JSON, and within the ledger's 64-bit columns."""
 
 _OF_HTTP = {400: "A body that is not JSON.", 404: "No such route."}
-"""What the framework refuses, all of it with 08P01."""
+"""The framework's refusals, all with 08P01."""
 
 
 @cache
 def _codes(status: int) -> str:
-    """Every SQLSTATE of an HTTP status, and what clients read of its errors, or what the first of them is."""
+    """The SQLSTATEs of an HTTP status, each with its fixed sentence or the first line of its error's docstring."""
     said = {"08P01": _OF_HTTP[status]} if status in _OF_HTTP else {}
     for kind, row in TABLE.items():
         if row.status == status:
@@ -45,7 +44,7 @@ def _codes(status: int) -> str:
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The `responses` of a route that can answer with these problems."""
+    """The `responses` of a route with these problems."""
     return {
         status: {"model": ProblemBody, "description": f"{HTTPStatus(status).phrase}. {_codes(status)}"}
         for status in statuses
@@ -53,7 +52,7 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 def describe(app: FastAPI) -> Callable[[], dict[str, Any]]:
-    """The app's description, made once; problems get their media type."""
+    """The application's description, made once."""
 
     def description() -> dict[str, Any]:
         if not app.openapi_schema:
@@ -87,7 +86,7 @@ _ATTRIBUTE = re.compile(r"^  (\w[\w, ]*): (.+(?:\n    .+)*)", re.MULTILINE)
 
 
 def _describe(record: type, schema: dict[str, Any]) -> None:
-    """Take the descriptions of a record and its fields from its docstring and those of its bases."""
+    """Copy the descriptions of a record and its fields from its docstring and those of its bases."""
     for kind in reversed(record.__mro__[:-1]):  # the record's own docstring comes last
         about, _, attributes = inspect.cleandoc(kind.__doc__ or "").partition("\n\nAttributes:\n")
         schema["description"] = " ".join(about.split())
@@ -149,4 +148,4 @@ _RECORDS: Mapping[str, type] = {
     for name, kind in vars(module).items()
     if isinstance(kind, type) and is_dataclass(kind)
 }
-"""By the name of its schema."""
+"""The records by the name of their schema."""

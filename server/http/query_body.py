@@ -1,4 +1,4 @@
-"""The bodies in which questions come: one SELECT with its settings, and what other bodies have in common with it."""
+"""The bodies of questions: one SELECT with its settings, and their common parts."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ ParameterValue = str | int | Annotated[float, Field(allow_inf_nan=False)] | bool
 
 
 def of_setting(name: str, about: str | None = None) -> Any:
-    """The field of a body that is a setting of questions, `server.query.SETTINGS` says of which kind.
+    """The pydantic field of a request setting, from `server.query.SETTINGS`.
 
     Args:
-      about: what it is for where it is of several questions; None: as of one.
+      about: replaces its description.
     """
     setting = SETTINGS[name]
     number: dict[str, Any] = {} if setting.words else {"allow_inf_nan": False, **setting.bounds}
@@ -26,7 +26,7 @@ def of_setting(name: str, about: str | None = None) -> Any:
 
 
 class AskingBody(BaseModel):
-    """A body of which nothing is guessed: "1" is not a number, neither is true, and no field is passed over."""
+    """A strict body: no coercion between types, and no unknown fields."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -45,12 +45,12 @@ class StatementBody(AskingBody):
     sql: Annotated[str, Field(min_length=1, description="One SELECT.")]
     parameters: Annotated[
         list[ParameterValue],
-        Field(max_length=MAX_PARAMETERS, description="The values of $1, $2, ...; dates are text."),
+        Field(max_length=MAX_PARAMETERS, description="The values of $1, $2, ...; dates as text."),
     ] = []
 
 
 class QueryBody(StatementBody):
-    """One SELECT, and optionally what to spend on it."""
+    """One SELECT, and optionally its settings."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -84,7 +84,7 @@ class QueryBody(StatementBody):
         return self
 
     def request(self, analyst: str, request_id: str, idempotency_key: str = "") -> QueryRequest:
-        """The question as the pipeline takes it."""
+        """The request for the pipeline."""
         return QueryRequest(
             analyst,
             self.sql,

@@ -1,6 +1,6 @@
-"""An answer in the form that a client accepts (JSON, CSV, an Arrow stream), written while it is read.
+"""An answer in the form that the client accepts (JSON, CSV, an Arrow stream), written while it is read.
 
-The process holds a piece of a long one at a time, however slow its reader.
+The process holds one piece of a long answer at a time, however slow the reader is.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from server.results.result_types import RESULT_TYPES
 
 
 class AnswerStream(StreamingResponse):
-    """Sends pieces one after the other, each when the client has taken most of what came before.
+    """Sends pieces one after the other, each when the client has taken most of the one before.
 
-    Between two of them everybody else has a turn. A client that takes nothing is cut off by its connection
-    (`listener.py`), and whoever is gone ends it.
+    Other requests run between two pieces. A client that reads nothing is disconnected (`listener.py`), and a
+    disconnect ends the stream.
 
     Args:
-      leave: lets go of the room that the answer takes, at the end.
+      leave: frees the memory that the answer holds, at the end.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class AnswerStream(StreamingResponse):
         self._leave = leave
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it, until it is sent or its client is gone."""
+        """Send the answer, until it is sent or the client is gone."""
         try:
             await super().__call__(scope, receive, send)
         finally:
@@ -56,18 +56,18 @@ async def _in_turn(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
 
 
 SHORT_CELLS = 400
-"""Written as a whole, within a millisecond or two."""
+"""Answers of up to this many cells are written at once, within two milliseconds."""
 
 JSON, CSV, ARROW = "application/json", "text/csv", "application/vnd.apache.arrow.stream"
 
-_EXTRA = "Whoever runs it may install noisegate[arrow]"
+_EXTRA = "Have noisegate[arrow] installed"
 
 CHARGE, LEFT = "Noisegate-Epsilon", "Noisegate-Epsilon-Left"
-"""Headers of the forms that have no place for the charge and for what is left."""
+"""Headers for the charge and the rest of the budget, for forms that have no place for them."""
 
 
 def accepted(accept: str | None) -> str:
-    """The media type to answer in: the first of the header's own that there is; JSON where anything goes.
+    """The first supported media type of an Accept header; JSON if anything is accepted.
 
     Raises: NotAcceptable, before anything is charged.
 
@@ -88,9 +88,9 @@ def accepted(accept: str | None) -> str:
 
 
 async def written(response: QueryResponse, kind: str, analyst: str, outgoing: Outgoing) -> Response:
-    """The answer in a form; a long one is written piece by piece while its client reads.
+    """The response with an answer; a long one is written in pieces while its client reads.
 
-    Raises: AnswersTooLarge where there is no room for it.
+    Raises: AnswersTooLarge if there is no room for it.
     """
     if response.n_cells <= SHORT_CELLS and response.text_bytes <= SMALL_BYTES:
         return represented(response, kind)
@@ -100,14 +100,14 @@ async def written(response: QueryResponse, kind: str, analyst: str, outgoing: Ou
 
 
 def represented(response: QueryResponse, kind: str) -> Response:
-    """The answer in a form, as a whole: for short ones."""
+    """The response with a short answer, as a whole."""
     return Response(b"".join(pieces(response, kind)), media_type=kind, headers=_headers(response, kind))
 
 
 def pieces(response: QueryResponse, kind: str) -> Iterator[bytes]:
-    """The answer in a form, in pieces of some hundred cells each, made when they are asked for.
+    """The answer in a form, in pieces of about a thousand cells that are made on demand.
 
-    Cost: a millisecond or two for each; 3 us per cell as JSON, 2 us as CSV, 2 us as Arrow.
+    Cost: two milliseconds per piece; 3 us per cell as JSON, 2 us as CSV, 2 us as Arrow.
     """
     if kind == JSON:
         return json_pieces(response)
@@ -123,7 +123,7 @@ def _csv(response: QueryResponse) -> Iterator[bytes]:
 
 
 def _arrow(response: QueryResponse) -> Iterator[bytes]:
-    """A stream of batches; what the answer says beside its rows stands in the schema's metadata, as JSON."""
+    """A stream of batches. Everything beside the rows is JSON in the schema's metadata."""
     import pyarrow as pa  # heavy, and only needed here
 
     table = flat(response)

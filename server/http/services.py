@@ -1,4 +1,4 @@
-"""What the routes need of the rest of the proxy: its parts, its readiness, and how often one key may ask."""
+"""What the routes need of the proxy: its parts, its readiness, and the rate limit of keys."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _REMEMBERED_S = 5.0
 
 
 class Readiness:
-    """Remembers what the last look-up found.
+    """Caches the result of a readiness check for a few seconds.
 
     Args:
-      check: raises what stands in the way.
+      check: raises the reason why nothing can be answered.
     """
 
     def __init__(self, check: Callable[[], None], clock: Callable[[], float] = time.monotonic) -> None:
@@ -37,7 +37,7 @@ class Readiness:
         self._found: ServerError | None = None
 
     def raise_if_not(self) -> None:
-        """Raises what stands in the way of answers; any thread may call it."""
+        """Raises the reason why nothing can be answered; any thread may call it."""
         with self._lock:
             if self._looked_up is None or self._clock() - self._looked_up >= _REMEMBERED_S:
                 try:
@@ -52,12 +52,12 @@ class Readiness:
 
 @dataclass(frozen=True)
 class Rate:
-    """What one key may do. Generous: it keeps one client from taking the server from all others, no more.
+    """The limits of one key. They are generous: one client must not block all others.
 
     Attributes:
-      per_second: requests, in the long run.
+      per_second: requests in the long run.
       burst: requests at once after a pause, >= 1.
-      open: requests that are being answered at the same time, >= 1.
+      open: concurrent requests, >= 1.
     """
 
     per_second: float = 300.0
@@ -72,7 +72,7 @@ class _Key:
 
 
 class KeyLimits:
-    """The requests of each key's holder. Used on the event loop only; as large as the number of analysts."""
+    """The requests of each key's holder. Used on the event loop only; its size is the number of analysts."""
 
     def __init__(self, rate: Rate = Rate(), clock: Callable[[], float] = time.monotonic) -> None:
         self._rate = rate
@@ -83,18 +83,18 @@ class KeyLimits:
     def enter(self, holder: str) -> Callable[[], None]:
         """Count one request.
 
-        Returns: what to call once it is answered.
-        Raises: RateLimited, with the seconds until the next one fits; nothing was charged.
+        Returns: what to call at its end.
+        Raises: RateLimited, with the seconds to wait; nothing was charged.
         """
         now = self._clock()
         key = self._keys.setdefault(holder, _Key(self._rate.burst, now))
         key.tokens = min(self._rate.burst, key.tokens + (now - key.at) * self._rate.per_second)
         key.at = now
         if self._open.refusal(holder) is not None:
-            raise RateLimited(f"{self._open.held(holder)} requests with your key are being answered already", 1)
+            raise RateLimited(f"{self._open.held(holder)} requests with your key are running already", 1)
         if key.tokens < 1:
             wait_s = math.ceil((1 - key.tokens) / self._rate.per_second)
-            raise RateLimited(f"with one key, {self._rate.per_second:g} requests a second are answered", wait_s)
+            raise RateLimited(f"a key may send {self._rate.per_second:g} requests a second", wait_s)
         key.tokens -= 1
         self._open.take(holder)
         return partial(self._open.give_back, holder)
@@ -102,15 +102,15 @@ class KeyLimits:
 
 @dataclass(frozen=True)
 class Services:
-    """What `create_app` was given.
+    """The parts of the proxy.
 
     Attributes:
-      lookups: threads for what takes milliseconds, which never queue behind anything else.
-      explanations: threads for explaining and describing, which may ask the database for the public groups.
-      outgoing: room for long answers that are being read.
-      jobs: questions that go on while their clients do something else.
-      readiness_checks: one thread: anybody may ask for them, and a database that is away makes each take seconds.
-      audits: one thread for what custodians wait for: a walk over the ledger, a reload of the policy.
+      lookups: threads for work of milliseconds.
+      explanations: threads for explaining and describing, which may read public groups.
+      outgoing: memory for long answers that are being read.
+      jobs: questions that outlast their requests.
+      readiness_checks: one thread, since anybody may ask and an unreachable database takes seconds.
+      audits: one thread for administrators' long work: verifying the ledger, reloading the policy.
     """
 
     pipeline: ReloadablePipeline

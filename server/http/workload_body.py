@@ -1,4 +1,4 @@
-"""The bodies of a workload: many questions with one epsilon, their answers, and how these come about."""
+"""The bodies of a workload: many questions with one epsilon, their answers, and their explanation."""
 
 from __future__ import annotations
 
@@ -36,12 +36,16 @@ class WorkloadQueryBody(StatementBody):
 
     weight: Annotated[
         float,
-        Field(gt=0, allow_inf_nan=False, description="An answer of weight 4 gets half the error of one of weight 1."),
+        Field(
+            gt=0,
+            allow_inf_nan=False,
+            description="An answer of weight 4 gets half the error of an answer of weight 1.",
+        ),
     ] = 1.0
 
 
 def _of_text(query: object) -> object:
-    """A question of which the text alone is given."""
+    """A question that is given as text alone."""
     return {"sql": query} if isinstance(query, str) else query
 
 
@@ -52,22 +56,23 @@ class WorkloadBody(AskingBody):
 
     queries: Annotated[
         list[Annotated[WorkloadQueryBody, BeforeValidator(_of_text)]],
-        Field(min_length=1, max_length=MOST_QUERIES, description="One SELECT each; its text alone will do, too."),
+        Field(min_length=1, max_length=MOST_QUERIES, description="One SELECT each; its text alone suffices."),
     ]
     epsilon: Annotated[
-        float | None, of_setting("epsilon", "For all questions together; the policy's default of one if left out.")
+        float | None,
+        of_setting("epsilon", "For all questions together. Left out: the policy's default of one question."),
     ] = None
     max_relative_error: Annotated[
         float | None,
         of_setting(
             "max_relative_error",
-            "Instead of epsilon: how far an interval's end may be from its value in every answer, 0.05 is 5%. It"
-            " needs values that you have been told.",
+            "Instead of epsilon: the accuracy target of every answer, half the interval's width over its value. It"
+            " needs values from earlier answers.",
         ),
     ] = None
-    delta: Annotated[float | None, of_setting("delta", "For all questions together; the policy's if left out.")] = (
-        None
-    )
+    delta: Annotated[
+        float | None, of_setting("delta", "For all questions together. Left out: the policy's delta.")
+    ] = None
     at_most: Annotated[
         float | None,
         of_setting(
@@ -91,7 +96,7 @@ class WorkloadBody(AskingBody):
         return self
 
     def request(self, analyst: str, request_id: str, idempotency_key: str = "") -> WorkloadRequest:
-        """The workload as the pipeline takes it."""
+        """The request for the pipeline."""
         items = tuple(WorkloadItem(one.sql, tuple(one.parameters), one.weight) for one in self.queries)
         return WorkloadRequest(
             analyst,
@@ -110,7 +115,7 @@ class WorkloadAnswerBody(BaseModel):
     """The answers to a workload, each as `/v1/query` gives it."""
 
     answers: list[AnswerBody] = Field(
-        description="In the order of the questions. The charge of each is its part of the whole charge."
+        description="In the order of the questions. The charge of each is its part of the total charge."
     )
     summary: WorkloadSummary
     charge: ChargeBody
@@ -119,12 +124,12 @@ class WorkloadAnswerBody(BaseModel):
 
 
 class WorkloadExplanationBody(BaseModel):
-    """What a workload would measure, how well its answers would be known, and what it would cost."""
+    """What a workload would measure, how accurate its answers would be, and its price."""
 
     summary: WorkloadSummary
-    charge: ChargeBody = Field(description="What it would cost now.")
+    charge: ChargeBody = Field(description="The current price.")
     budget: Budget
-    cannot_pay: CannotPay | None = Field(None, description="How it would be refused now, as of one question.")
+    cannot_pay: CannotPay | None = Field(None, description="How it would be refused now, as for one question.")
 
     @classmethod
     def of(cls, explanation: WorkloadExplanation) -> WorkloadExplanationBody:
@@ -139,7 +144,7 @@ class WorkloadExplanationBody(BaseModel):
 
 
 def workload_pieces(response: WorkloadResponse) -> Iterator[bytes]:
-    """A `WorkloadAnswerBody` as JSON, in pieces that are made when they are asked for."""
+    """A `WorkloadAnswerBody` as JSON, in pieces that are made on demand."""
     yield b'{"answers":['
     for place, answer in enumerate(response.answers):
         if place:

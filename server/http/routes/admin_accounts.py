@@ -1,4 +1,4 @@
-"""/v1/admin/accounts and /v1/admin/analysts: who may spend how much, and who holds keys."""
+"""/v1/admin/accounts and /v1/admin/analysts: budgets and keys."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ router = admin_router()
 
 
 def _part(name: str, **bounds: Any) -> Any:
-    """The field of a part of a grant that may be left as it is."""
+    """The field of a part of a grant that may keep its value."""
     return Field(description=GRANT_WORDS[name] + UNSAID, **bounds)
 
 
 class AccountBody(Protection):
-    """An account: what it may spend, what is left, and what it protects at."""
+    """An account: its grant, what is left, and its privacy guarantee."""
 
     account: str
     epsilon: float
@@ -54,9 +54,11 @@ class AccountBody(Protection):
     event_delta: float
     window_s: int | None
     per_query_epsilon: float | None
-    epsilon_left: float = Field(description="The largest epsilon of one more query that fits; caps aside.")
+    epsilon_left: float = Field(
+        description="The largest epsilon of one more query that fits; per-query caps are ignored."
+    )
     delta_left: float
-    low: bool = Field(description="Is it about to run out: a tenth is left, or less?")
+    low: bool = Field(description="Is at most a tenth left?")
 
     @classmethod
     def of(cls, balance: AccountBalance) -> AccountBody:
@@ -65,7 +67,7 @@ class AccountBody(Protection):
 
 
 class GrantBody(ActBody):
-    """What an account may spend, all of it; what was spent stays spent, and what is left out stays as it is."""
+    """The new grant of an account. Spending stays, and a field that is left out keeps its value."""
 
     epsilon: Epsilon
     delta: Annotated[Delta | None, _part("delta")] = None
@@ -78,13 +80,13 @@ class GrantBody(ActBody):
 
     @property
     def change(self) -> GrantChange:
-        """What is said of the grant, as the ledger takes it."""
+        """The change for the ledger."""
         unlimited = {"per_query_epsilon": most(self.per_query_epsilon), "most_in_total": most(self.most_in_total)}
         return GrantChange(**self.model_dump(exclude={"reason"}) | unlimited)
 
 
 class TopUpBody(ActBody):
-    """What is added, of either."""
+    """The amounts to add."""
 
     epsilon: Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)] = 0.0
     delta: Delta = 0.0
@@ -95,13 +97,13 @@ async def accounts(
     services: Held,
     analyst: Annotated[Name | None, Query(description="Only the accounts that pay for this analyst.")] = None,
 ) -> list[AccountBody]:
-    """All accounts, or those that pay for one analyst."""
+    """List all accounts, or those that pay for one analyst."""
     return [AccountBody.of(one) for one in await services.lookups.call(services.ledger.accounts, analyst)]
 
 
 @router.put("/accounts/{account}", responses=problems(400, 401, 403, 404, 413, 422, 429, 500, 503))
 async def grant(services: Held, admin: Admin, account: AccountName, body: GrantBody) -> AccountBody:
-    """Set what an account may spend; a group's and the dataset's account are made by it."""
+    """Set the grant of an account; it creates the accounts of groups and the dataset."""
     usual = services.pipeline.current.policy.delta_of_analyst
     said = account, body.change, usual, body.act(admin)
     return AccountBody.of(await services.lookups.call(services.ledger.change_grant, *said))
@@ -109,27 +111,29 @@ async def grant(services: Held, admin: Admin, account: AccountName, body: GrantB
 
 @router.post("/accounts/{account}/top-up", responses=problems(400, 401, 403, 404, 413, 422, 429, 500, 503))
 async def top_up(services: Held, admin: Admin, account: AccountName, body: TopUpBody) -> AccountBody:
-    """Add to what an account may spend."""
+    """Add to the grant of an account."""
     said = account, body.epsilon, body.delta, body.act(admin)
     return AccountBody.of(await services.lookups.call(services.ledger.top_up, *said))
 
 
 class NewAnalystBody(ActBody):
-    """Somebody new, with a budget; windows and caps follow at /v1/admin/accounts."""
+    """A new analyst with a budget. Windows and caps are set at /v1/admin/accounts."""
 
     name: Name
     epsilon: Epsilon
-    delta: Delta | None = Field(None, description="Left out, it is the policy's for an analyst, and 0 for others.")
+    delta: Delta | None = Field(None, description="Left out: the policy's for an analyst, 0 for other roles.")
     role: Role = "analyst"
     group: Name | None = None
     accounting: Annotated[Accounting, Field(description=GRANT_WORDS["accounting"])] = "basic"
     event_delta: Annotated[Delta, Field(description=GRANT_WORDS["event_delta"])] = 0.0
-    renew: Annotated[Renewal | None, Field(description="Start again with each such period of the calendar.")] = None
+    renew: Annotated[Renewal | None, Field(description="Reset the account at the start of each calendar period.")] = (
+        None
+    )
     most_in_total: Annotated[Most | None, Field(description=GRANT_WORDS["most_in_total"])] = None
 
 
 class ChangedAnalystBody(ActBody):
-    """What is to change; what is left out stays. `group: null` takes the analyst out of the group."""
+    """The fields to change; others keep their values. `group: null` removes the analyst from the group."""
 
     role: Role | None = None
     enabled: bool | None = None
@@ -143,14 +147,14 @@ class ChangedAnalystBody(ActBody):
 
 
 class KeyBody(BaseModel):
-    """A key, shown this once."""
+    """A new key, shown only once."""
 
     name: str
-    key: Annotated[str, Field(description="Only its hash is kept.")]
+    key: Annotated[str, Field(description="The ledger stores only its hash.")]
 
 
 class HolderBody(BaseModel):
-    """Who holds the key."""
+    """The holder of the key."""
 
     name: str
     role: Role
@@ -158,26 +162,26 @@ class HolderBody(BaseModel):
 
 @router.get("/holder", responses=problems(401, 403, 429, 500, 503))
 async def holder(services: Held, reader: Reader) -> HolderBody:
-    """Whose key this is, and its role: an admin changes things, an auditor sees them."""
+    """Show the holder of the key and its role: an admin changes things, an auditor reads them."""
     found = await services.reads.call(services.ledger.analyst, reader)
     return HolderBody(name=found.name, role=found.role)
 
 
 @router.get("/analysts", dependencies=[READER], responses=problems(401, 403, 429, 500, 503))
 async def analysts(services: Held) -> tuple[Analyst, ...]:
-    """All who hold or held keys."""
+    """List everybody who has or had a key."""
     return await services.lookups.call(services.ledger.analysts)
 
 
 @router.get("/analysts/{name}", dependencies=[READER], responses=problems(401, 403, 404, 422, 429, 500, 503))
 async def analyst(services: Held, name: AnalystName) -> Analyst:
-    """One analyst by name: role, group, and whether the key is enabled. 404 where there is none."""
+    """Show one analyst: role, group, and whether the key is enabled."""
     return await services.lookups.call(services.ledger.analyst, name)
 
 
 @router.post("/analysts", status_code=201, responses=problems(400, 401, 403, 404, 409, 413, 422, 429, 500, 503))
 async def add(services: Held, admin: Admin, body: NewAnalystBody) -> KeyBody:
-    """Add an analyst; the key is in this answer and nowhere else."""
+    """Add an analyst. Only this response contains the key."""
     usual = services.pipeline.current.policy.delta_of_analyst if body.role == "analyst" else 0.0
     delta = usual if body.delta is None else body.delta
     key = await services.lookups.call(_added, services.ledger, body, delta, body.act(admin))
@@ -186,13 +190,13 @@ async def add(services: Held, admin: Admin, body: NewAnalystBody) -> KeyBody:
 
 @router.post("/analysts/{name}/key", responses=problems(400, 401, 403, 404, 413, 422, 429, 500, 503))
 async def rotate(services: Held, admin: Admin, name: AnalystName, body: ActBody) -> KeyBody:
-    """Give an analyst another key; the old one opens nothing from now on."""
+    """Give an analyst a new key; the old one is rejected from now on."""
     return KeyBody(name=name, key=await services.lookups.call(_rotated, services.ledger, name, body.act(admin)))
 
 
 @router.patch("/analysts/{name}", responses=problems(400, 401, 403, 404, 413, 422, 429, 500, 503))
 async def change(services: Held, admin: Admin, name: AnalystName, body: ChangedAnalystBody) -> Analyst:
-    """Disable or enable, change the role or the group. What was spent stays spent."""
+    """Disable or enable an analyst, or change the role or the group. Spending stays."""
     return await services.lookups.call(_changed, services.ledger, name, body, body.act(admin))
 
 

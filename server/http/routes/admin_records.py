@@ -1,4 +1,4 @@
-"""/v1/admin/policy, /data, /charges, /entries and /ledger: the policy and load in force, what the ledger holds."""
+"""/v1/admin/policy, /data, /charges, /entries and /ledger: the policy and data version, and the ledger's records."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ router = admin_router()
 
 
 class ReloadBody(ActBody):
-    """Read the policy file anew."""
+    """A reload of the policy file."""
 
     confirm: Annotated[
         str | None,
-        Field(pattern=r"^[0-9a-f]{64}$", description="The hash of a policy that protects less, if you mean it."),
+        Field(pattern=r"^[0-9a-f]{64}$", description="The hash of a policy that protects less, to confirm it."),
     ] = None
 
 
 class DatasetBody(BaseModel):
-    """What every charge and every kept answer rests on."""
+    """The policy and data version on which charges and cached answers depend."""
 
-    policy_hash: str = Field(description="Of the policy that this proxy answers under.")
+    policy_hash: str = Field(description="Of the policy in force.")
     accepted_policy_hash: str | None = Field(
-        description="Of the one that was accepted last; where it is another, a reload takes it over."
+        description="Of the last accepted policy. If it differs, a reload applies it."
     )
     data_version: int
-    keeps_questions: bool = Field(description="Does the ledger keep the words of questions, sealed?")
+    keeps_questions: bool = Field(description="Does the ledger store question texts, encrypted?")
 
     @classmethod
     async def of(cls, services: Services) -> DatasetBody:
-        """As it is now."""
+        """The current state."""
         accepted = await services.lookups.call(services.ledger.accepted_policy)
         version = await services.lookups.call(services.ledger.data_version)
         pipeline = services.pipeline.current
@@ -57,45 +57,45 @@ class DatasetBody(BaseModel):
 
 @router.get("/dataset", dependencies=[READER], responses=problems(401, 403, 429, 500, 503))
 async def dataset(services: Held) -> DatasetBody:
-    """Which policy is in force, which was accepted last, and the version of the data."""
+    """Show the policy in force, the last accepted one, and the data version."""
     return await DatasetBody.of(services)
 
 
 @router.get("/policy/changes", dependencies=[READER], responses=problems(401, 403, 429, 500, 503))
 async def policy_changes(services: Held) -> PolicyChanges:
-    """What changed in the policy; empty where nothing did, or where the text before is not kept."""
+    """Show the changes of the policy; empty if there are none, or the text before was not stored."""
     return await services.lookups.call(services.pipeline.changes)
 
 
 @router.get("/schema", dependencies=[READER], responses=problems(401, 403, 429, 500, 503))
 async def schema(services: Held) -> Catalog:
-    """What the policy in force lets analysts ask: who is protected, what is public, what a question may spend."""
+    """Show what the policy in force permits: privacy units, public tables, and budgets of questions."""
     return await services.lookups.call(services.pipeline.current.catalog)
 
 
 @router.post("/policy/reload", responses=problems(400, 401, 403, 409, 413, 422, 429, 500, 503))
 async def reload(services: Held, admin: Admin, body: ReloadBody) -> PolicyInForce:
-    """Read the policy anew. One that is invalid, or weaker and not confirmed, leaves the one before in force."""
+    """Read the policy anew. If it is invalid, or weaker and not confirmed, the old one stays in force."""
     return await services.audits.call(services.pipeline.reload, body.act(admin), body.confirm)
 
 
 @router.post("/data/bump", responses=problems(400, 401, 403, 413, 422, 429, 500, 503))
 async def bump(services: Held, admin: Admin, body: ActBody) -> DatasetBody:
-    """Say that the data is a new load: every question is measured, and charged, anew. Resets no spending.
+    """Record a new data version: every question is measured and charged anew. Spending stays.
 
-    Closed periods are compared by `noisegate data bump` alone, which has the custodian's key: none is kept by this.
+    Only `noisegate data bump` compares closed periods, as it has the administrator's key; this one caches none.
     """
     await services.lookups.call(services.ledger.bump_data, body.act(admin))
     return await DatasetBody.of(services)
 
 
 _PAGE = 1000
-After = Annotated[int, Query(ge=0, le=MAX_NUMBER, description="The last number of the page before.")]
+After = Annotated[int, Query(ge=0, le=MAX_NUMBER, description="The last number of the previous page.")]
 Limit = Annotated[int, Query(ge=1, le=_PAGE)]
 
 
 class ChargeRecordBody(BaseModel):
-    """A charge of the ledger: what was reserved, and what became of it."""
+    """A charge of the ledger and its state."""
 
     number: int
     analyst: str
@@ -103,13 +103,15 @@ class ChargeRecordBody(BaseModel):
     delta: float
     state: ChargeState
     accounts: list[str] = Field(description="Who paid.")
-    repeats: int | None = Field(description="The charge whose kept answer was sold again.")
+    repeats: int | None = Field(description="The charge whose cached answer was sold again.")
     mechanism: str
     request_id: str
     policy_hash: str
     plan_hash: str
-    reserved_at_ms: int = Field(description="To the hour: how long a question takes depends on the data.")
-    settled_at_ms: int | None = Field(description="To the hour.")
+    reserved_at_ms: int = Field(
+        description="Rounded to the hour, since the duration of a question depends on the data."
+    )
+    settled_at_ms: int | None = Field(description="Rounded to the hour.")
 
     @classmethod
     def of(cls, record: ChargeRecord) -> ChargeRecordBody:
@@ -122,7 +124,7 @@ class EntryBody(BaseModel):
     """An entry of the ledger."""
 
     number: int
-    at_ms: int = Field(description="To the hour for questions, exactly for what custodians did.")
+    at_ms: int = Field(description="Rounded to the hour for questions, exact for administrators' acts.")
     kind: EntryKind
     content: Mapping[str, object]
     hash: str = Field(description="SHA-256 over this entry and the hash before it, in hex.")
@@ -146,7 +148,7 @@ async def charges(
     after: After = 0,
     limit: Limit = 100,
 ) -> list[ChargeRecordBody]:
-    """Charges in order, of one analyst or of all."""
+    """List charges in order, of one analyst or of all."""
     found = await services.lookups.call(services.ledger.charges, analyst, after=after, limit=limit)
     return [ChargeRecordBody.of(record) for record in found]
 
@@ -156,16 +158,16 @@ async def entries(
     services: Held,
     after: After = 0,
     limit: Limit = 100,
-    acts_only: Annotated[bool, Query(description="Leave the charges out: the audit log of custodians.")] = False,
+    acts_only: Annotated[bool, Query(description="Leave the charges out: the audit log of administrators.")] = False,
 ) -> list[EntryBody]:
-    """Entries of the ledger in the order of their numbers, from behind `after`."""
+    """List entries in order, after the number `after`."""
     found = await services.lookups.call(services.ledger.entries, after=after, limit=limit, acts_only=acts_only)
     return [EntryBody.of(entry) for entry in found]
 
 
 @router.post("/ledger/verify", dependencies=[READER], responses=problems(401, 403, 429, 500, 503))
 async def verify(services: Held) -> Verification:
-    """Walk over the whole ledger: some ten seconds for a million entries; nobody waits for it."""
+    """Verify the whole ledger: about ten seconds for a million entries; nobody waits for it."""
     return await services.audits.call(services.ledger.verify)
 
 
@@ -178,6 +180,6 @@ async def verify(services: Held) -> Verification:
 async def export(
     services: Held, form: Annotated[Literal["csv", "json"], Query(alias="format")] = "json"
 ) -> StreamingResponse:
-    """The charges as CSV, or every entry with its hash as one JSON object per line."""
+    """Export the charges as CSV, or every entry with its hash as one JSON object per line."""
     media_type = "text/csv" if form == "csv" else "application/jsonl"
     return StreamingResponse(EXPORTS[form](services.ledger), media_type=media_type)

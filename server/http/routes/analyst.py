@@ -1,4 +1,4 @@
-"""GET /v1/me, /v1/schema, /v1/budget and /v1/history: who asks, what may be asked, what is left, what was paid."""
+"""GET /v1/me, /v1/schema, /v1/budget and /v1/history: the analyst, the catalog, the budget and past charges."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from server.explain.catalog import Catalog
 from server.http.authentication import ANALYST, Analyst, Held, authenticated
-from server.http.budget_body import OutlookBody
+from server.http.budget_body import RemainingQuestionsBody
 from server.http.openapi import MAX_NUMBER, problems
 from server.http.query_body import ParameterValue
 from server.http.representations import JSON
@@ -25,19 +25,19 @@ router = APIRouter()
 
 
 class MeBody(BaseModel):
-    """Who holds the key, and what an answer rests on that is given now."""
+    """The holder of the key, and the policy and data version of answers now."""
 
     name: str
     role: Role
     group: str | None
     dataset: str
     policy_hash: str = Field(description="Of the policy in force, as charges carry it.")
-    data_version: int = Field(description="From 1; an answer of the same version is served again, free.")
+    data_version: int = Field(description="From 1. An answer in the same version is served again for free.")
 
 
 @router.get("/v1/me", responses=problems(401, 403, 429, 500, 503))
 async def me(services: Held, holder: Annotated[Holder, Depends(authenticated)]) -> MeBody:
-    """Whose key this is, of whatever role, and the policy and version of the data that an answer has now."""
+    """Show the holder of a key of any role, and the policy and data version of answers now."""
     pipeline = services.pipeline.current
     dataset = (await services.lookups.call(pipeline.catalog)).dataset
     version = await services.reads.call(services.ledger.data_version)
@@ -53,21 +53,21 @@ async def me(services: Held, holder: Annotated[Holder, Depends(authenticated)]) 
 
 @router.get("/v1/schema", dependencies=[ANALYST], responses=problems(401, 403, 429, 500, 503))
 async def schema(services: Held) -> Catalog:
-    """Tables, columns, ranges, key domains and join paths."""
+    """Show tables, columns, ranges, group domains and join paths."""
     return await services.lookups.call(services.pipeline.current.catalog)
 
 
 @router.get("/v1/budget", responses=problems(401, 429, 500, 503))
-async def budget(services: Held, analyst: Analyst) -> OutlookBody:
-    """What the analyst who asks was granted and what is left; at what it protects, and how many questions it is."""
-    return OutlookBody.seen_by(analyst, await services.reads.outlook(analyst))
+async def budget(services: Held, analyst: Analyst) -> RemainingQuestionsBody:
+    """Show the analyst's budget, its guarantee, and the remaining questions."""
+    return RemainingQuestionsBody.seen_by(analyst, await services.reads.remaining_questions(analyst))
 
 
 _PAGE_BYTES = 1 << 20
-"""A page ends with the charge that reaches so many."""
+"""A page ends with the charge that reaches this size."""
 
 _AT_ONCE = 50
-"""Charges that are read of the ledger at a time, since with their words they may be large."""
+"""Charges are read in batches of this size, since their texts may be long."""
 
 
 class PastCharge(BaseModel):
@@ -80,8 +80,8 @@ class PastCharge(BaseModel):
     state: ChargeState
     mechanism: str
     request_id: str
-    plan_hash: str = Field(description="The same for questions that differ in their literals only.")
-    sql: str | None = Field(None, description="What was asked, where the ledger keeps the words of questions.")
+    plan_hash: str = Field(description="The same for questions that differ only in literals.")
+    sql: str | None = Field(None, description="The statement, if the ledger stores question texts.")
     parameters: list[ParameterValue] = Field([], description="The values of its placeholders.")
 
     @classmethod
@@ -93,10 +93,10 @@ class PastCharge(BaseModel):
 
 
 class HistoryBody(BaseModel):
-    """Charges, the newest first. The ledger keeps the words of questions where the custodian has it do so.
+    """Charges, newest first, with question texts if the administrator has the ledger store them.
 
-    There are fewer of them than were asked for where their words are long: the next page, `before` the last number,
-    goes on from there, and one without charges is the end.
+    A page may have fewer charges than requested if their texts are long. Continue with `before` the last number; an
+    empty page is the end.
     """
 
     charges: list[PastCharge]
@@ -109,7 +109,7 @@ async def history(
     before: Annotated[int | None, Query(ge=1, le=MAX_NUMBER, description="Only charges with lower numbers.")] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 50,
 ) -> Response:
-    """What was charged to the analyst who asks. Asking such a question again is free."""
+    """List the analyst's charges. Asking such a question again is free."""
     newest = _newest(services.ledger, analyst, before, limit)
     page = await services.lookups.call_for(analyst, _page, newest, services.pipeline.current.words)
     return Response(page, media_type=JSON)
@@ -126,7 +126,7 @@ def _newest(ledger: Ledger, analyst: str, before: int | None, limit: int) -> Ite
 
 
 def _page(newest: Iterator[ChargeRecord], words: Callable[[ChargeRecord], AskedText | None]) -> bytes:
-    """The body of as many charges as a page has room for: what is not on it is not read."""
+    """The body with as many charges as a page has room for; no others are read."""
     charges: list[bytes] = []
     size = 0
     for record in newest:

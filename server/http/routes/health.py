@@ -1,4 +1,4 @@
-"""GET /health: the process serves, and waits for nothing. GET /ready: it can answer. GET /metrics: what it did."""
+"""GET /health: the process runs. GET /ready: it can answer. GET /metrics: counters for Prometheus."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ router = APIRouter()
 
 
 class HealthBody(BaseModel):
-    """A sign of life."""
+    """The state of the process."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"status": "ok", "version": "0.1.0"}]})
 
@@ -26,7 +26,7 @@ class HealthBody(BaseModel):
 
 
 class ReadyBody(BaseModel):
-    """What is needed for an answer."""
+    """The readiness of the proxy."""
 
     status: Literal["ready"]
 
@@ -34,7 +34,9 @@ class ReadyBody(BaseModel):
 @router.head("/ready", include_in_schema=False)
 @router.get("/ready", responses=problems(500, 503))
 async def ready(services: Held) -> ReadyBody:
-    """Whether queries can be answered: the database and the ledger are there. Looked up every few seconds at most."""
+    """Check that queries can be answered: the database and the ledger are available. Checked at most every few
+    seconds.
+    """
     await services.readiness_checks.call(services.readiness.raise_if_not)
     return ReadyBody(status="ready")
 
@@ -46,13 +48,13 @@ async def ready(services: Held) -> ReadyBody:
     responses={200: {"content": {"text/plain": {}}}, **problems(401, 403, 429, 500, 503)},
 )
 async def metrics(services: Held) -> Response:
-    """Counters for Prometheus, of requests, accounts and the ledger; needs a key with the role auditor or admin."""
+    """Counters for Prometheus: requests, accounts and the ledger. Needs the role auditor or admin."""
     gauges = await services.lookups.call(_gauges, services)
     return Response(services.metrics.text() + gauges, media_type=MEDIA_TYPE)
 
 
 def _gauges(services: Services) -> bytes:
-    """What is counted when it is asked for."""
+    """The gauges, which are computed on demand."""
     ledger = services.ledger
     return ledger_metrics(ledger.accounts(), ledger.vitals(), services.pipeline.current.workers_alive())
 
@@ -60,5 +62,5 @@ def _gauges(services: Services) -> bytes:
 @router.head("/health", include_in_schema=False)  # as load balancers and monitors ask
 @router.get("/health")
 async def health(request: Request) -> HealthBody:
-    """Whether the proxy serves."""
+    """Check that the process runs."""
     return HealthBody(status="ok", version=request.app.version)

@@ -1,4 +1,4 @@
-"""POST /v1/query, /v1/explain, /v1/propose and /v1/workload, and the jobs of those that take long."""
+"""POST /v1/query, /v1/explain, /v1/propose and /v1/workload, and jobs for long questions."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ JobId = Annotated[str, Path(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-
 
 
 class JobBody(BaseModel):
-    """A job: a question that outlasts its request, and how far it has come."""
+    """A job: a question that outlasts its request."""
 
     id: str
-    state: JobState = Field(description="`done` is said of failures, too: the result says which.")
+    state: JobState = Field(description="`done` includes failures; the result shows which.")
     elapsed_s: float
 
     @classmethod
     def of(cls, job: Job, jobs: Jobs) -> JobBody:
-        """The body of a job; how long it took is rounded up to seconds, since it depends on the data."""
+        """The body of a job. The elapsed time is rounded up to seconds, since it depends on the data."""
         return cls(id=job.id, state=job.state, elapsed_s=float(-int(-jobs.elapsed_s(job) // 1)))
 
 
 def preferred_wait(prefer: str | None) -> float | None:
-    """How many seconds a client waits before it wants a job; None: it waits for the answer (RFC 7240).
+    """The seconds to wait before a job is returned (RFC 7240); None: wait for the answer.
 
     >>> preferred_wait("respond-async, wait=2"), preferred_wait("respond-async"), preferred_wait(None)
     (2.0, 0.0, None)
@@ -57,7 +57,7 @@ def preferred_wait(prefer: str | None) -> float | None:
 
 @router.get("/v1/jobs/{job_id}", responses=problems(401, 403, 404, 422, 429, 500, 503))
 async def job(services: Held, job_id: JobId, analyst: Analyst) -> JobBody:
-    """How far a job is."""
+    """Show the state of a job."""
     jobs = services.jobs
     return JobBody.of(jobs.get(analyst, job_id), jobs)
 
@@ -73,30 +73,32 @@ _FORMS: dict[int | str, dict[str, Any]] = {200: {"content": {CSV: {}, ARROW: {}}
 async def result(
     services: Held, job_id: JobId, analyst: Analyst, accept: Annotated[str | None, Header(max_length=512)] = None
 ) -> Response:
-    """The answer of a job that is done, once; asking the same question again is free."""
+    """The answer of a finished job, once; asking the same question again is free."""
     found = services.jobs.get(analyst, job_id)
     if found.state != "done":
-        raise JobNotDone("The job is not done yet.", hint="Look at it again later.")
+        raise JobNotDone("The job is still running.", hint="Try again later.")
     form = accepted(accept)
     return await written(services.jobs.take(found), form, analyst, services.outgoing)
 
 
 @router.delete("/v1/jobs/{job_id}", status_code=204, responses=problems(401, 403, 404, 422, 429, 500, 503))
 async def cancel(services: Held, job_id: JobId, analyst: Analyst) -> Response:
-    """Cancel a job. If it has begun to read, its charge stands."""
+    """Cancel a job. If it has started to read rows, its charge stands."""
     services.jobs.get(analyst, job_id).cancelled.set()
     return Response(status_code=204)
 
 
 @router.post("/v1/explain", responses=problems(400, 401, 403, 413, 422, 429, 500, 503))
 async def explain(request: Request, services: Held, body: QueryBody, analyst: Analyst) -> Explanation:
-    """Show the rewritten SQL, the mechanism, the charge and the noise to expect. Reads no row, charges nothing."""
+    """Show the rewritten SQL, the mechanism, the charge and the expected noise. Reads no private row and charges
+    nothing.
+    """
     question = body.request(analyst, exchange_of(request.scope).request_id)
     return await services.explanations.call_for(analyst, services.pipeline.current.explain, question)
 
 
 class AccuracyBody(StatementBody):
-    """One SELECT, and how well its answer should be known: one of the three."""
+    """One SELECT and one accuracy target."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -112,7 +114,10 @@ class AccuracyBody(StatementBody):
         Field(gt=0, allow_inf_nan=False, description="The widest interval from end to end, in the answer's unit."),
     ] = None
     max_relative_error: Annotated[
-        float | None, of_setting("max_relative_error", "How far an interval's end may be from its value: 0.05 is 5%.")
+        float | None,
+        of_setting(
+            "max_relative_error", "The accuracy target: half the interval's width over its value, 0.05 for 5%."
+        ),
     ] = None
     max_absolute_error: Annotated[float | None, of_setting("max_absolute_error")] = None
     delta: Annotated[float | None, of_setting("delta")] = None
@@ -125,7 +130,7 @@ class AccuracyBody(StatementBody):
         return self
 
     def request(self, analyst: str, request_id: str) -> QueryRequest:
-        """The question as the pipeline takes it."""
+        """The request for the pipeline."""
         return QueryRequest(
             analyst,
             self.sql,
@@ -136,13 +141,13 @@ class AccuracyBody(StatementBody):
         )
 
     def accuracy(self) -> Accuracy:
-        """The accuracy that is asked for: an interval width or an error."""
+        """The accuracy target: an interval width or an error."""
         return Accuracy(self.interval_width, self.max_relative_error, self.max_absolute_error)
 
 
 @router.post("/v1/propose", responses=problems(400, 401, 403, 413, 422, 429, 500, 503))
 async def propose(request: Request, services: Held, body: AccuracyBody, analyst: Analyst) -> Proposal:
-    """Propose the smallest epsilon for an accuracy. Reads no private row, charges nothing, asks nothing."""
+    """Propose the smallest epsilon for an accuracy target. Reads no private row and charges nothing."""
     question = body.request(analyst, exchange_of(request.scope).request_id)
     propose = services.pipeline.current.propose
     return await services.explanations.call_for(analyst, propose, question, body.accuracy())
@@ -154,8 +159,7 @@ IdempotencyKey = Annotated[
         min_length=1,
         max_length=128,
         pattern=r"^[!-~]+$",
-        description="Your own name of this request. Sent again under it, the request is charged once, and gets the "
-        "answer that it got.",
+        description="Your name for this request. If it is sent again, it is charged once and gets the same answer.",
     ),
 ]
 
@@ -169,7 +173,7 @@ Prefer = Annotated[
 ]
 _ACCEPTED: dict[int | str, dict[str, Any]] = {
     200: {"content": {CSV: {}, ARROW: {}}},
-    202: {"model": JobBody, "description": "The question goes on; its job is at `Location`."},
+    202: {"model": JobBody, "description": "The question continues; its job is at `Location`."},
 }
 
 
@@ -187,9 +191,9 @@ async def query(
     prefer: Prefer = None,
     accept: Annotated[str | None, Header(max_length=512)] = None,
 ) -> Response:
-    """Answer one SELECT with noise, and charge the analyst's budget for it.
+    """Answer one SELECT with noise and charge the analyst's budget.
 
-    The same question gets the same answer, free, until the custodian says that the data is new.
+    The same question gets the same answer for free, until the data version changes.
     """
     question = body.request(analyst, exchange_of(request.scope).request_id, idempotency_key or "")
     form = accepted(accept)
@@ -211,11 +215,11 @@ async def query(
 async def workload(
     request: Request, services: Held, body: WorkloadBody, analyst: Analyst, idempotency_key: IdempotencyKey = None
 ) -> Response:
-    """Answer many SELECTs with noise, under one epsilon for all of them, or none.
+    """Answer many SELECTs with noise under one epsilon, all or none.
 
-    Questions that count the same rows by different keys are estimated together from what serves most of them; the
-    rest is divided so that each gains alike. All of it is reserved before the first row is read. The same workload
-    gets the same answers, free, until the custodian says that the data is new.
+    Questions that count the same rows by different keys are estimated together. The budget is divided so that each
+    question gains alike, and reserved before the first row is read. The same workload gets the same answers for free,
+    until the data version changes.
     """
     asked = body.request(analyst, exchange_of(request.scope).request_id, idempotency_key or "")
     answered = await services.admission.in_turn(analyst, services.pipeline.current.workload, asked)
@@ -232,7 +236,9 @@ async def workload(
 async def explain_workload(
     request: Request, services: Held, body: WorkloadBody, analyst: Analyst
 ) -> WorkloadExplanationBody:
-    """Show what would be measured, how wide intervals would be, and the charge. Reads no row, charges nothing."""
+    """Show what would be measured, the widths of intervals and the charge. Reads no private row and charges
+    nothing.
+    """
     asked = body.request(analyst, exchange_of(request.scope).request_id)
     explaining = services.explanations.call_for(analyst, services.pipeline.current.explain_workload, asked)
     return WorkloadExplanationBody.of(await explaining)

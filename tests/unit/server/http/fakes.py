@@ -26,7 +26,7 @@ from server.explain.catalog import Catalog
 from server.http.app import create_app
 from server.ledger.account import AccountBalance, Grant, analyst_account
 from server.ledger.analyst import Act, Analyst, Role, key_hash
-from server.ledger.balance import Outlook
+from server.ledger.balance import RemainingQuestions
 from server.ledger.charge import ChargeRecord
 from server.ledger.ledger import Ledger
 from server.ledger.question_texts import AskedText
@@ -161,15 +161,15 @@ class FakeKeys:
         return "ada" if key_hash_ == key_hash(KEY) else None
 
     def accounts(self, analyst: str | None = None) -> tuple[AccountBalance, ...]:
-        return self.outlook("ada").accounts
+        return self.remaining_questions("ada").accounts
 
     def vitals(self) -> Vitals:
         return Vitals(entries=12, crashed=1, failed=2, head_age_hours=3)
 
-    def outlook(self, analyst: str) -> Outlook:
+    def remaining_questions(self, analyst: str) -> RemainingQuestions:
         own = self.budget(analyst)
         grant, left = Grant(own.epsilon, own.delta), (own.epsilon_left, own.delta_left)
-        return Outlook(
+        return RemainingQuestions(
             (AccountBalance(analyst_account(analyst), grant, *left, None),), 18, 10, analyst_account(analyst)
         )
 

@@ -33,7 +33,7 @@ def test_no_duration_is_exported() -> None:
     assert "second" not in text and "bucket" not in text
 
 
-def test_custodians_read_them() -> None:
+def test_administrators_read_them() -> None:
     cases: list[Role] = ["auditor", "admin"]
     for role in cases:
         response = send("GET", "/metrics", role=role)

@@ -108,14 +108,14 @@ def test_records_say_what_their_docstrings_say(description: dict[str, Any]) -> N
 def test_the_examples_are_valid(description: dict[str, Any]) -> None:
     from server.answers.proposals.accuracy import Proposal
     from server.http.answer_body import AnswerBody
-    from server.http.budget_body import OutlookBody
+    from server.http.budget_body import RemainingQuestionsBody
     from server.http.exchange import ProblemBody
     from server.http.query_body import QueryBody
     from server.http.routes.health import HealthBody
     from server.http.routes.query import AccuracyBody
     from server.query import Budget, Explanation
 
-    for model in (AccuracyBody, AnswerBody, HealthBody, OutlookBody, ProblemBody, QueryBody):
+    for model in (AccuracyBody, AnswerBody, HealthBody, RemainingQuestionsBody, ProblemBody, QueryBody):
         extra = model.model_config["json_schema_extra"]
         assert isinstance(extra, dict)
         examples = extra["examples"]

@@ -1,4 +1,4 @@
-"""What custodians see and change over HTTP, in a real ledger."""
+"""What administrators see and change over HTTP, in a real ledger."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from server.http.budget_body import OutlookBody
+from server.http.budget_body import RemainingQuestionsBody
 from server.ledger.account import UNLIMITED, AccountBalance, BasicLeft, Grant, PeriodsSoFar
-from server.ledger.balance import Outlook
+from server.ledger.balance import RemainingQuestions
 from tests.unit.server.http.fakes import assert_problem, send
 
 
@@ -31,7 +31,9 @@ def test_a_renewed_budget_says_both_totals() -> None:
     so_far = PeriodsSoFar("2026-11", 10.0, 1e-6, 20.0, 2e-6, UNLIMITED, UNLIMITED)
     own = AccountBalance("analyst:ada", grant, 4.0, 0.0, 1_798_761_600_000, BasicLeft(0.5, 1e-6), so_far)
     dataset = AccountBalance("dataset", Grant(5.0), 1.0, 0.0, None)
-    body = OutlookBody.seen_by("ada", Outlook((own, dataset), 3, 10, "dataset")).model_dump(mode="json")
+    body = RemainingQuestionsBody.seen_by("ada", RemainingQuestions((own, dataset), 3, 10, "dataset")).model_dump(
+        mode="json"
+    )
     assert (body["total_epsilon"], body["most_in_total"], body["epsilon_left_basic"]) == (30.0, "unlimited", 0.5)
     assert (body["limited_by"], body["epsilon_left"]) == ("dataset", 4.0)
     assert body["guarantee"] == (
@@ -43,9 +45,11 @@ def test_a_renewed_budget_says_both_totals() -> None:
 def test_the_group_that_pays_is_shown_beside_the_own_budget() -> None:
     own = AccountBalance("analyst:ada", Grant(10.0, 1e-6), 9.0, 1e-6, None)
     shared = AccountBalance("group:lab", Grant(20.0), 4.5, 0.0, None)
-    body = OutlookBody.seen_by("ada", Outlook((own, shared), 3, 10, "group:lab")).model_dump(mode="json")
+    body = RemainingQuestionsBody.seen_by("ada", RemainingQuestions((own, shared), 3, 10, "group:lab")).model_dump(
+        mode="json"
+    )
     assert body["group"] == {"name": "lab", "epsilon": 20.0, "delta": 0.0, "epsilon_left": 4.5, "delta_left": 0.0}
-    assert OutlookBody.seen_by("ada", Outlook((own,), 3, 10, None)).group is None
+    assert RemainingQuestionsBody.seen_by("ada", RemainingQuestions((own,), 3, 10, None)).group is None
 
 
 def test_the_budget_needs_a_key() -> None:

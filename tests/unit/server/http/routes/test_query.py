@@ -45,8 +45,8 @@ def test_an_answer_has_the_documented_shape() -> None:
         "derived_from": [],
         "cached_periods": [],
         "budget": {"epsilon": 10.0, "delta": 1e-6, "epsilon_left": 9.0, "delta_left": 1e-6},
-        "note": "The interval is for the clipped value, where people with many rows count in part, and the "
-        "true value may lie outside.",
+        "note": "The interval covers the clipped value, in which people with many rows count in part; the "
+        "true value may lie outside it.",
         "details": ["Noise only."],
         "detail_kinds": ["plain"],
         "request_id": response.headers["x-request-id"],
