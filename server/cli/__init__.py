@@ -1,1 +1,6 @@
-"""The `noisegate` command line: what a person types. It asks the HTTP API or prepares a server."""
+"""The `noisegate` command line.
+
+Enters: arguments, options and the environment.
+Leaves: data on stdout, messages on stderr, and an exit code.
+Commands of analysts ask the HTTP API. Commands of administrators open the policy, its database and its ledger.
+"""

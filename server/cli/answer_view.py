@@ -1,4 +1,6 @@
-"""A released answer or an explanation for a person: figures no finer than the noise, tables, what it costs."""
+"""Show an answer or an explanation to a person: tables, intervals, the charge, and no more digits than the noise
+allows.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ _MAX_DECIMALS = 9
 
 
 def decimals(interval: Interval | None) -> int:
-    """How many decimals tell the ends of an interval apart: two significant digits of its half-width, at most 9."""
+    """The decimals that show two significant digits of an interval's half-width, at most 9."""
     if interval is None or interval.low is None or interval.high is None:
         return 2
     half_width = (interval.high - interval.low) / 2
@@ -31,7 +33,7 @@ def decimals(interval: Interval | None) -> int:
 
 
 def cell_text(value: Cell, interval: Interval | None = None, *, exact: bool = False) -> str:
-    """A cell of an answer as a person reads it, all digits of an exact one; text is returned as it is."""
+    """A cell of an answer as text; exact numbers keep all digits."""
     if value is None:
         return "NULL"
     if isinstance(value, bool):
@@ -44,11 +46,11 @@ def cell_text(value: Cell, interval: Interval | None = None, *, exact: bool = Fa
 
 
 def interval_text(interval: Interval | None, *, whole: bool) -> str:
-    """An interval as a person reads it.
+    """An interval as text.
 
     Args:
       interval: None (a group key) gives an empty text.
-      whole: the value is a whole number, so the ends are shown without decimals, rounded outwards.
+      whole: the value is a whole number, so the ends are rounded outwards to whole numbers.
     """
     if interval is None:
         return ""
@@ -62,14 +64,14 @@ def interval_text(interval: Interval | None, *, whole: bool) -> str:
 
 
 def _end(value: float | None, digits: int, rounding: str) -> str | None:
-    """One end of an interval with so many decimals, rounded away from the other end."""
+    """One end of an interval, rounded away from the other end."""
     if value is None:
         return None
     return f"{Decimal(repr(value)).quantize(Decimal(1).scaleb(-digits), rounding=rounding):,}"
 
 
 def explanation_view(explanation: Explanation) -> RenderableType:
-    """All facts, and the statement that the database would get."""
+    """All facts, and the statements for the database."""
     facts = Table.grid(padding=(0, 2))
     facts.add_column(style="bold")
     facts.add_column(overflow="fold")
@@ -80,7 +82,7 @@ def explanation_view(explanation: Explanation) -> RenderableType:
 
 
 def answer_table(response: QueryResponse) -> RenderableType:
-    """The answer as a table, intervals beside each aggregate, and below it what they cover and what it cost."""
+    """The answer as a table with intervals, and below it the note and the charge."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     aggregates = _aggregates(response)
     for index, column in enumerate(response.columns):
@@ -98,12 +100,12 @@ def answer_table(response: QueryResponse) -> RenderableType:
 
 
 def _mark(response: QueryResponse, row: int) -> str:
-    """The worst that a row is."""
+    """The worst mark of a row."""
     return next((name for name, rows in response.marks.items() if rows and rows[row]), "")
 
 
 def expanded_answer(response: QueryResponse) -> RenderableType:
-    """Each row under a heading: names, cells, intervals; below all what it cost."""
+    """Each row as a block of names, cells and intervals, and below them the note and the charge."""
     parts: list[RenderableType] = []
     exact = response.covers == "exact"
     for number, (cells, intervals) in enumerate(zip(response.rows, response.intervals, strict=True), 1):
@@ -117,7 +119,7 @@ def expanded_answer(response: QueryResponse) -> RenderableType:
 
 
 def summary(response: QueryResponse) -> Iterator[str]:
-    """Lines that say how to read the intervals, what was charged and what is left."""
+    """The note, the charge and the rest of the budget."""
     if note := one_note(response):
         yield note
     if response.covers == "exact":
@@ -127,30 +129,30 @@ def summary(response: QueryResponse) -> Iterator[str]:
 
 
 def _price(response: QueryResponse) -> str:
-    """What this request was charged, and for what."""
+    """The charge of this request, and its reason."""
     mechanism = printable(response.mechanism)
     if not response.cached:
         return f"Charged {privacy_text(response.epsilon, response.delta)} with {mechanism}."
     if response.derived_from and not response.epsilon:
-        return "Nothing was charged: this follows from kept answers that you paid for before."
+        return "Nothing was charged: this is derived from answers that you paid for before."
     if response.epsilon:
-        return f"Charged {privacy_text(response.epsilon, response.delta)} for a kept answer of {mechanism}."
-    return f"Nothing was charged: this is the kept answer of {mechanism} that you paid for before."
+        return f"Charged {privacy_text(response.epsilon, response.delta)} for a cached answer of {mechanism}."
+    return f"Nothing was charged: this is the cached answer of {mechanism} that you paid for before."
 
 
 def left(budget: Budget) -> str:
-    """What is left of a budget, as a sentence."""
+    """The rest of a budget as a sentence."""
     granted = privacy_text(budget.epsilon, budget.delta)
     return f"Left: {privacy_text(budget.epsilon_left, budget.delta_left)} of {granted}."
 
 
 def _percent(response: QueryResponse) -> str:
-    """The intervals' confidence: `95%`."""
+    """The confidence of the intervals, such as `95%`."""
     return f"{100 * response.confidence:.4g}%"
 
 
 def _aggregates(response: QueryResponse) -> list[bool]:
-    """Which columns carry intervals."""
+    """Which columns have intervals."""
     return [any(row[index] is not None for row in response.intervals) for index in range(len(response.columns))]
 
 

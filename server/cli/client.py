@@ -1,7 +1,7 @@
-"""Ask a running proxy over HTTP: the analyst's key, the exchange, the wait for a long answer, and what went wrong.
+"""Ask a running proxy over HTTP: read the key, send the request, wait for a long answer, and report errors.
 
-The key comes from the environment or a file, never from an argument, where `ps` and the history show it. Whatever
-goes wrong is a CommandFailed. Of a question that takes long the time is shown, and Ctrl-C cancels it at the proxy.
+The key comes from the environment or a file, never from an argument, which `ps` and the shell's history show. Every
+failure is a CommandFailed. A long question shows its time, and Ctrl-C cancels it at the proxy.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _Body = TypeVar("_Body")
 
 
 def read_key(key_file: Path | None) -> str:
-    """The key from the file if one is named, else from the environment.
+    """Read the key from the file if one is named, else from the environment.
 
-    Raises: CommandFailed when there is none, or the file cannot be read or holds anything but one word.
+    Raises: CommandFailed if there is none, or the file cannot be read or does not hold one word.
     """
     if key_file is not None:
         return _one_word(_file_text(key_file), f"the file {key_file}")
@@ -49,7 +49,7 @@ def read_key(key_file: Path | None) -> str:
 
 
 def _file_text(path: Path) -> str:
-    """The file's text; says so on stderr when others may read it too."""
+    """Read a file, and warn if other users can read it."""
     try:
         text = path.read_text(encoding="utf-8")
         mode = path.stat().st_mode
@@ -58,12 +58,12 @@ def _file_text(path: Path) -> str:
             f"the key file {path} cannot be read", hint="name a text file that you may read"
         ) from error
     if mode & (stat.S_IRGRP | stat.S_IROTH):
-        tell(f"warning: others can read {path}; `chmod 600 {path}` keeps the key yours", style="yellow")
+        tell(f"warning: other users can read {path}; run `chmod 600 {path}`", style="yellow")
     return text
 
 
 def _one_word(text: str, where: str) -> str:
-    """The only word of a text. The text itself never enters a message."""
+    """The only word of a text. No message contains the text."""
     words = text.split()
     if len(words) != 1 or not words[0].isascii() or not words[0].isprintable():
         raise CommandFailed(f"{where} does not hold a key", hint="a key is one word, as `analyst add` printed it")
@@ -76,18 +76,13 @@ _BUDGET_EXHAUSTED = "PD001"
 _REFUSED = (400, 403, 409, 413, 422)  # the statuses of what is wrong with a query rather than with the way to ask it
 _SERVER_ERROR = 500
 _NO_KEY = "28P01"
-_KEY_HINT = "put the key that the custodian gave you into NOISEGATE_KEY, or name a file that holds it with --key-file"
-_MAYBE_CHARGED = "the query may have been charged; asked again, it costs nothing once more"
+_KEY_HINT = "put the key from the administrator into NOISEGATE_KEY, or name its file with --key-file"
+_MAYBE_CHARGED = "the query may have been charged; asking it again is free then"
 _NOT_OURS = "is this the address of a Noisegate proxy?"
 
 
 def ask(url: str, path: str, key: str, body: Mapping[str, object], *, sql: str) -> str:
-    """POST a question and return the answer's JSON text. `server.cli.client` asks what may take long.
-
-    Args:
-      path: `/v1/explain` or `/v1/propose`.
-    Raises: as `exchange`.
-    """
+    """POST a question and return the JSON of the answer. Use `answered` for questions that may take long."""
     return exchange("POST", url, path, key, body=body, sql=sql).text
 
 
@@ -106,19 +101,18 @@ def exchange(
     body: Mapping[str, object] | None = None,
     sql: str = "",
 ) -> httpx.Response:
-    """One request, and a response that is a success.
+    """Send one request and return a successful response.
 
     Args:
-      key: the analyst's key; it goes into a header and nowhere else.
-      body: sent as JSON; None values are left out.
-      sql: the statement, for errors that point into it.
+      key: the analyst's key, which is sent in a header and nowhere else.
+      sql: the statement, for errors with a position.
     Raises: CommandFailed, whose exit code tells a refusal from a connection problem.
     """
     sent = None if body is None else {name: value for name, value in body.items() if value is not None}
     address = _address(url)
     loopback = _is_loopback(address.host)
     if address.scheme == "http" and not loopback:
-        tell(f"warning: {address} is not encrypted; others on the way can read your key", style="yellow")
+        tell(f"warning: {address} is not encrypted; others on the network can read your key", style="yellow")
     # A proxy from the environment is for the world outside, never for this machine. Whom to trust is for both: the
     # system's certificates, and what SSL_CERT_FILE and SSL_CERT_DIR name.
     trusted = ssl.create_default_context() if address.scheme == "https" else True
@@ -148,7 +142,7 @@ def exchange(
 
 
 def _address(url: str) -> httpx.URL:
-    """The address, checked, without a user name that would take the place of the key."""
+    """Validate the address. A user name in it would replace the key."""
     try:
         address = httpx.URL(url)
     except httpx.InvalidURL as error:
@@ -162,7 +156,7 @@ def _address(url: str) -> httpx.URL:
 
 
 def _is_loopback(host: str) -> bool:
-    """Whether the host is this machine."""
+    """Is the host this machine?"""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -170,7 +164,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _refusal(response: httpx.Response, url: str, sql: str) -> CommandFailed:
-    """The server's error body as a failure; any other body says only that it is not ours."""
+    """The failure for a problem body; any other body is not Noisegate's."""
     try:
         body = json.loads(response.text)
     except json.JSONDecodeError:
@@ -192,22 +186,22 @@ def _refusal(response: httpx.Response, url: str, sql: str) -> CommandFailed:
 
 
 def _exit_code(code: object, status: int) -> ExitCode:
-    """A refusal is about the query; anything about the key, the load or the server is not."""
+    """REFUSED for problems of the query; UNUSABLE for problems of the key, the data version or the server."""
     if code == _BUDGET_EXHAUSTED:
         return ExitCode.BUDGET_EXHAUSTED
     return ExitCode.REFUSED if status in _REFUSED else ExitCode.UNUSABLE
 
 
 def not_ours(url: str) -> CommandFailed:
-    """The failure of an answer that is not as this version of Noisegate writes it."""
+    """The failure for a response that this version of Noisegate does not write."""
     return CommandFailed(
         f"{url} did not answer as this version of Noisegate does",
-        hint="is it the proxy's address, and as new as this?",
+        hint="check the address, and that the proxy has the same version",
     )
 
 
 def read_body(kind: type[_Body], text: str, url: str) -> _Body:
-    """A response's JSON text as what it is. Raises: CommandFailed for one that is not as this version writes it."""
+    """Parse a response. Raises: CommandFailed if this version of Noisegate does not write it so."""
     try:
         return TypeAdapter(kind).validate_json(text)
     except ValidationError as error:
@@ -215,17 +209,17 @@ def read_body(kind: type[_Body], text: str, url: str) -> _Body:
 
 
 _AT_ONCE_S = 1
-"""What is answered within it shows no progress and needs one request."""
+"""Answers within this time need one request and show no progress."""
 
 _POLL_S = 0.25
 _ACCEPTED = 202
 
 
 def answered(url: str, key: str, body: Mapping[str, object], *, sql: str, idempotency_key: str | None = None) -> str:
-    """Ask, wait, and return the answer's JSON text.
+    """Ask, wait, and return the JSON of the answer.
 
     Args:
-      idempotency_key: under which the request is charged once, however often it is sent; None for none.
+      idempotency_key: the request is charged once under it, however often it is sent; None: no key.
     Raises: CommandFailed, with the exit code CANCELLED after Ctrl-C.
     """
     headers = {"Prefer": f"respond-async, wait={_AT_ONCE_S}"}
@@ -246,7 +240,7 @@ def answered(url: str, key: str, body: Mapping[str, object], *, sql: str, idempo
 
 
 def _wait(path: str, url: str, key: str, interrupted: threading.Event) -> None:
-    """Until the job is done; the first interrupt cancels it, which may take a moment, too."""
+    """Wait for a job. The first Ctrl-C cancels it, which may take a moment."""
     begun = time.monotonic()
     asked_to_stop = False
     with console(sys.stderr).status("") as status:
@@ -273,9 +267,9 @@ def _field(response: httpx.Response, name: str, url: str) -> str:
 
 @contextmanager
 def _interrupt() -> Iterator[threading.Event]:
-    """Within, Ctrl-C only sets the event, so that it never falls between a request and its response.
+    """Let Ctrl-C only set an event, so that it never falls between a request and its response.
 
-    The second one raises CommandFailed. Elsewhere than on the main thread nothing sets it.
+    The second Ctrl-C raises CommandFailed. Off the main thread nothing sets the event.
     """
     pressed = threading.Event()
     if threading.current_thread() is not threading.main_thread():
@@ -284,8 +278,8 @@ def _interrupt() -> Iterator[threading.Event]:
 
     def press(*_: object) -> None:
         if pressed.is_set():
-            hint = "the question may have been charged; asked again, it costs nothing once more"
-            raise CommandFailed("gave up waiting for the answer", hint=hint, exit_code=ExitCode.CANCELLED)
+            hint = "the question may have been charged; asking it again is free then"
+            raise CommandFailed("stopped waiting for the answer", hint=hint, exit_code=ExitCode.CANCELLED)
         pressed.set()
 
     before = signal.signal(signal.SIGINT, press)

@@ -1,4 +1,4 @@
-"""How a command fails: one sentence, one hint, one exit code."""
+"""How a command fails: a message, a hint and an exit code."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """What the shell sees. Usage errors found by the argument parser also leave with 2."""
+    """The exit codes. Usage errors of the argument parser also exit with 2."""
 
     OK = 0
     REFUSED = 1  # the query, or the policy that was checked, is not acceptable as it stands
@@ -19,11 +19,11 @@ class CommandFailed(Exception):
     """A command cannot do what was asked.
 
     Attributes:
-      message: what went wrong, one sentence.
-      hint: what to do about it, or None.
-      exit_code: what the shell sees.
-      code: the server's SQLSTATE, or None when the failure is the command's own.
-      sql: the statement that `position` points into, or None.
+      message: what is wrong, one sentence.
+      hint: what to do, or None.
+      exit_code: of the process.
+      code: the server's SQLSTATE; None: the failure is the command's own.
+      sql: the statement of `position`, or None.
       position: 1-based character offset in `sql`, or None.
     """
 

@@ -1,7 +1,7 @@
-"""The entry point of the `noisegate` command. Each command is imported when it is called.
+"""The entry point of `noisegate`. A command is imported only when it is called.
 
-So `noisegate --help` and a quick command do not wait for the others. What a group lists of a command, its docstring's
-first sentence, is read from the source, which is not run.
+So `noisegate --help` and quick commands do not wait for others. A group lists the first sentence of each command's
+docstring, which is read from the source without importing it.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from server.cli.failure import CommandFailed, ExitCode
 from server.errors import ServerError
 
 SHORT_OF = ("--format", "json")
-"""What `--json` is short for."""
+"""`--json` is short for this."""
 
 _SPACING = 6
-"""Columns of a list that are neither name nor help: twice an indentation of two, and a gap."""
+"""Columns of a list besides name and help: twice an indentation of two, and a gap."""
 
 
 class AlsoJson(TyperCommand):
-    """A command that takes `--json` for `--format json`, where it has a format."""
+    """A command that accepts `--json` for `--format json`, if it has a format."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """As the base class, with the short form written out; what stands behind `--` is none of ours."""
+        """As the base class, with `--json` expanded before `--`."""
         if any(SHORT_OF[0] in option.opts for option in self.params):
             end = args.index("--") if "--" in args else len(args)
             options = [part for one in args[:end] for part in (SHORT_OF if one == "--json" else (one,))]
@@ -43,10 +43,10 @@ class AlsoJson(TyperCommand):
 
 
 class LazyGroup(TyperGroup):
-    """A group of commands, each of which is imported when it is called.
+    """A group of commands that are imported when they are called.
 
     Attributes:
-      functions: by the command's name, the function that is it, as `module:function`.
+      functions: by the command's name, its function as `module:function`.
     """
 
     functions: ClassVar[Mapping[str, str]] = {}
@@ -57,7 +57,7 @@ class LazyGroup(TyperGroup):
         self.commands = {**stubs, **self.commands}
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command, imported now; None for an unknown name."""
+        """Import the command; None for an unknown name."""
         target = self.functions.get(cmd_name)
         if target is None:
             return super().get_command(ctx, cmd_name)
@@ -67,7 +67,7 @@ class LazyGroup(TyperGroup):
         return get_command(one)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """The list of commands in a help text, for which none is imported."""
+        """List the commands in a help text, without importing them."""
         for name, target in self.functions.items():
             self.commands[name].help = _docstring(target)
         room = formatter.width - _SPACING - max(map(len, self.commands))
@@ -91,12 +91,12 @@ SQL answers that protect people: a differentially private proxy in front of a da
 
 A demonstration on generated data shows what that means (`demo`).
 
-The custodian answers four questions (`init`) and has a running proxy; or writes a policy (`policy init`,
-`policy check`), gives analysts a budget (`analyst add`) and starts the proxy (`serve`). The custodian looks after
-budgets (`admin`), the data's version (`data`), a copy of it (`mirror`) and the ledger (`ledger`), finds where to clip
-what one person adds (`tune`), and may compare the solvers behind an answer (`verify`). Analysts ask questions
-(`query`, many at once in a `workload`, or one after another in a `shell`), look at their price first (`explain`) and
-see what is left (`budget`).
+Administrators answer four questions (`init`) to get a running proxy. Or they write a policy (`policy init`,
+`policy check`), give analysts a budget (`analyst add`) and start the proxy (`serve`). They manage
+budgets (`admin`), the data version (`data`), a copy of the data (`mirror`) and the ledger (`ledger`). They measure
+contributions to choose clipping thresholds (`tune`) and compare the solvers (`verify`). Analysts ask questions
+(`query`, many at once in a `workload`, or one after another in a `shell`), see the price first (`explain`) and
+check what is left (`budget`).
 
 Example:  noisegate query "SELECT count(*) FROM orders"
 """
@@ -111,13 +111,13 @@ def _show_version(wanted: bool) -> None:
 
 
 def _of(module: str, *functions: str) -> dict[str, str]:
-    """Commands of a module, each named as its function."""
+    """Commands of a module that are named as their functions."""
     return {name.replace("_", "-"): f"server.cli.commands.{module}:{name}" for name in functions}
 
 
 GROUPS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "policy": (
-        "Write a first policy, check one against the database, confirm a weaker one.",
+        "Write a first policy, check it against the database, confirm a weaker one.",
         _of("policy", "init", "check", "accept"),
     ),
     "analyst": (
@@ -127,7 +127,7 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, str]]] = {
         | _of("analyst", "rotate_key", "disable", "enable", "set_role", "set_group"),
     ),
     "admin": (
-        "Budgets, charges, and what custodians did.",
+        "Budgets, charges, and the log of administrators.",
         _of("admin", "accounts", "grant", "top_up", "charges", "log"),
     ),
     "ledger": (
@@ -135,12 +135,12 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, str]]] = {
         _of("ledger", "verify", "export", "backup", "restore", "questions", "new_question_key"),
     ),
     "mirror": (
-        "Copy the tables into a local file, where questions run quicker.",
+        "Copy the tables into a local file, where questions run faster.",
         _of("data", "refresh", "status"),
     ),
-    "data": ("Say that the data is a new load.", _of("data", "version", "bump")),
+    "data": ("Record a new data version.", _of("data", "version", "bump")),
 }
-"""By name: what a group is for, and its commands."""
+"""By name: the purpose of a group, and its commands."""
 
 COMMANDS: Mapping[str, str] = {
     "demo": "server.demo.command:demo",
@@ -153,7 +153,7 @@ COMMANDS: Mapping[str, str] = {
     **_of("tune", "tune"),
     **_of("verify", "verify"),
 }
-"""Those that are in no group."""
+"""The commands outside of groups."""
 
 
 def _lazy(functions: Mapping[str, str]) -> type[LazyGroup]:
@@ -185,7 +185,7 @@ def _noisegate(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run one command and leave with its exit code; our own errors become one line and a hint.
+    """Run one command and exit with its code. Known errors become a message and a hint.
 
     Raises: SystemExit, always.
     """

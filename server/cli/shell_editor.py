@@ -1,4 +1,4 @@
-"""The shell's line editor: prompt, history, what the Tab key offers, statements over several lines."""
+"""The line editor of the shell: prompt, history, completion, and statements over several lines."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _BEFORE_TABLE = frozenset({"FROM", "JOIN"})
 
 
 class SqlCompleter(Completer):
-    """Completes from what may be asked."""
+    """Completes names of the catalog."""
 
     def __init__(self, schema: Catalog) -> None:
         self._columns = {table.sql: [column.name for column in table.columns] for table in schema.tables}
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        """What may follow the text before the cursor."""
+        """The completions of the text before the cursor."""
         del complete_event
         before = document.text_before_cursor
         typed, offered = self._offered(before, document.text)
@@ -49,7 +49,7 @@ class SqlCompleter(Completer):
                 yield Completion(word, -len(typed))
 
     def _offered(self, before: str, text: str) -> tuple[str, Iterator[str]]:
-        """The word that is being typed, and all that might stand in its place."""
+        """The word at the cursor, and the candidates for it."""
         if (described := _DESCRIBED.search(before)) is not None:
             return described[1], iter(self._columns)
         if before.startswith("\\") and " " not in before:
@@ -77,7 +77,7 @@ class SqlCompleter(Completer):
         return found if found in self._columns or not known else known[0]
 
     def _anything(self, text: str) -> Iterator[str]:
-        """Columns of the tables that the statement names come first, then tables, words and other columns."""
+        """All candidates: columns of the statement's tables first, then tables, words and other columns."""
         named = set(_words(text))
         for table, columns in self._columns.items():
             if table in named:
@@ -89,12 +89,12 @@ class SqlCompleter(Completer):
 
 
 def _words(text: str) -> list[str]:
-    """In lower case; names with dots in them are one word."""
+    """The words of a statement in lower case; dotted names are one word."""
     return _dotted([text[start:stop].lower() for _, start, stop in scan(text)])
 
 
 def _dotted(words: list[str]) -> list[str]:
-    """Words with those that a dot joins put together; one at the end stays with the word before it."""
+    """Join words around dots; a trailing dot stays with the word before it."""
     joined: list[str] = []
     for word in words:
         if joined and (word == "." or joined[-1].endswith(".")):
@@ -105,7 +105,7 @@ def _dotted(words: list[str]) -> list[str]:
 
 
 def _ends(pieces: list[Piece], text: str) -> bool:
-    """Does the text end with the last piece: is the word still being typed?"""
+    """Does the text end with the last piece, so that its word is still being typed?"""
     return pieces[-1][2] == len(text)
 
 
@@ -113,7 +113,7 @@ HISTORY_VARIABLE = "NOISEGATE_HISTORY"
 
 
 def typed(name: str, completer: Completer) -> Iterator[str]:
-    """What is typed, one statement or command at a time, until Ctrl-D; Ctrl-C forgets what is being typed."""
+    """Yield what is typed, one statement or command at a time, until Ctrl-D. Ctrl-C drops the current input."""
     session: PromptSession[str] = PromptSession(
         multiline=True,
         key_bindings=_keys(),
@@ -135,9 +135,9 @@ def typed(name: str, completer: Completer) -> Iterator[str]:
 
 
 def history_file() -> Path:
-    """Where past statements are kept, for this person's eyes only: what was asked can say as much as an answer.
+    """The file of past statements, readable by this user only, since questions can reveal as much as answers.
 
-    The variable NOISEGATE_HISTORY names another place.
+    The variable NOISEGATE_HISTORY names another file.
     """
     named = os.environ.get(HISTORY_VARIABLE)
     state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
@@ -148,7 +148,7 @@ def history_file() -> Path:
 
 
 def _keys() -> KeyBindings:
-    """Enter ends what is complete, and begins another line of what is not."""
+    """Enter ends a complete statement, and continues an incomplete one on the next line."""
     keys = KeyBindings()
 
     @keys.add("enter", filter=~is_searching & ~has_completions)
@@ -163,5 +163,5 @@ def _keys() -> KeyBindings:
 
 
 def _continued(width: int) -> Callable[[int, int, int], str]:
-    """The prompt of the second line and of those after it, as wide as the first one's."""
+    """The prompt of continuation lines, as wide as the first prompt."""
     return lambda _width, _line, _wrapped: f"{'':{width}}-> "

@@ -1,4 +1,4 @@
-"""One analyst's session in the shell: its settings, its statements, and the commands that begin with a backslash."""
+"""The shell's session: settings, statements, and commands that begin with a backslash."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from server.cli.failure import CommandFailed, ExitCode
 from server.cli.terminal import Format, printable, show, show_rows, tell
 from server.explain.catalog import Catalog, CatalogTable, JoinPath
 from server.http.answer_body import AnswerBody
-from server.http.budget_body import OutlookBody
+from server.http.budget_body import RemainingQuestionsBody
 from server.pgwire.statements import split_statements
 from server.pgwire.statements.split_statements import split
 from server.query import SETTINGS, Budget, Explanation
 
 
 def is_command(text: str) -> bool:
-    r"""Is it one of the shell's own commands, which a line end completes?
+    r"""Is it a shell command, which ends with the line?
 
     >>> is_command(r" \d orders"), is_command("SELECT 1;")
     (True, False)
@@ -32,7 +32,7 @@ def is_command(text: str) -> bool:
 
 
 def is_complete(text: str) -> bool:
-    """Does nothing remain open: no statement without its `;`, no quote, no comment?
+    """Is nothing open: no statement without `;`, no quote, no comment?
 
     >>> is_complete("SELECT 1;"), is_complete("SELECT ';"), is_complete("SELECT 1 /* ; "), is_complete(" ")
     (True, False, False, True)
@@ -41,7 +41,7 @@ def is_complete(text: str) -> bool:
 
 
 def units(lines: Iterable[str]) -> Iterator[str]:
-    r"""Statements and commands, one after another; the last statement needs no `;`.
+    r"""Split lines into statements and commands; the last statement needs no `;`.
 
     >>> list(units(["SELECT 1;", r"\timing", "SELECT", "  2; SELECT 3"]))
     ['SELECT 1', '\\timing', 'SELECT\n  2', 'SELECT 3']
@@ -63,15 +63,11 @@ _EXPLAIN = "EXPLAIN"
 
 @dataclass
 class Session:
-    r"""What the shell knows between two statements.
+    r"""The state of the shell between two statements.
 
     Attributes:
-      url, key: whom it asks, and as whom; the key is in no repr.
-      settings: what each question is asked with, by the names of `server.query.SETTINGS`.
-      timing: say how long a question took.
-      expanded: one line per cell instead of one per row.
-      last: the last statement that was asked, for `\explain`.
-      over: the analyst wants to leave.
+      url, key: of the proxy; no repr shows the key.
+      settings: of each question, by the names of `server.query.SETTINGS`.
     """
 
     url: str
@@ -87,15 +83,15 @@ class Session:
 
     @cached_property
     def schema(self) -> Catalog:
-        """What may be asked; looked up once. Raises: CommandFailed."""
+        """The catalog, fetched once. Raises: CommandFailed."""
         return read_body(Catalog, fetch(self.url, "/v1/schema", self.key), self.url)
 
-    def budget(self) -> OutlookBody:
-        """What is left. Raises: CommandFailed."""
-        return read_body(OutlookBody, fetch(self.url, "/v1/budget", self.key), self.url)
+    def budget(self) -> RemainingQuestionsBody:
+        """The budget. Raises: CommandFailed."""
+        return read_body(RemainingQuestionsBody, fetch(self.url, "/v1/budget", self.key), self.url)
 
     def ask(self, statement: str) -> None:
-        """Ask a statement and show its answer; EXPLAIN before it only explains. Raises: CommandFailed."""
+        """Ask a statement and show its answer; explain it if EXPLAIN stands before it. Raises: CommandFailed."""
         words = statement.split(None, 1)
         if len(words) == 2 and words[0].upper() == _EXPLAIN:
             self.explain(words[1])
@@ -125,7 +121,7 @@ class Session:
 
 @dataclass(frozen=True)
 class Command:
-    """A command: what its argument is called, what it does in a few words, and what does it."""
+    """A command: the name of its argument, a short help, and its function."""
 
     argument: str
     help: str
@@ -133,7 +129,7 @@ class Command:
 
 
 def run_command(session: Session, line: str) -> None:
-    r"""Run `\name argument`. Raises: CommandFailed for one that there is not, and what the command raises."""
+    r"""Run `\name argument`. Raises: CommandFailed for an unknown command, and what the command raises."""
     name, _, argument = line.strip().rstrip(";").partition(" ")
     command = COMMANDS.get(name)
     if command is None:
@@ -172,7 +168,7 @@ def _describe(session: Session, argument: str) -> None:
     rows = [
         (column.name, column.type, "" if column.nullable else "not null", column.note) for column in table.columns
     ]
-    show_rows(("column", "type", "", "may be asked"), rows, Format.TABLE)
+    show_rows(("column", "type", "", "declared"), rows, Format.TABLE)
     for join in table.joins:
         show(Text(printable(_join(join))))
     show(Text(_kind(table)))
@@ -188,7 +184,7 @@ def _kind(table: CatalogTable) -> str:
     view = "a view, " if table.kind == "view" else ""
     if table.public:
         return f"{view}public: exact and free"
-    whose = "each row is somebody who is protected" if table.privacy_unit else "noisy and charged"
+    whose = "each row is a protected person" if table.privacy_unit else "noisy and charged"
     return f"{view}private: {whose}"
 
 
@@ -201,10 +197,10 @@ def _budget(session: Session, argument: str) -> None:
     del argument
     found = session.budget()
     show(Text(left(Budget(found.epsilon, found.delta, found.epsilon_left, found.delta_left))))
-    show(Text(printable(f"Your budget protects at {found.guarantee}.")))
+    show(Text(printable(f"Guarantee: {found.guarantee}.")))
     if found.questions_left is not None:
         like = f"like your last {found.questions_like}" if found.questions_like > 1 else "like your last one"
-        show(Text(f"That is {found.questions_left:,} more questions {like}."))
+        show(Text(f"About {found.questions_left:,} more questions {like} fit."))
 
 
 def _explain(session: Session, argument: str) -> None:
@@ -215,12 +211,12 @@ def _explain(session: Session, argument: str) -> None:
 
 
 def _setting(name: str, example: str, unset: str, said: str) -> Callable[[Session, str], None]:
-    """A command that keeps a setting of the questions to come, and forgets it at `default`.
+    """A command that sets a request setting, and unsets it with `default`.
 
     Args:
       name: of the setting.
       example: of the command.
-      unset, said: what holds from now on, the number in the place of `{:g}`.
+      unset, said: the confirmation; `{:g}` stands for the number.
     """
 
     def run(session: Session, argument: str) -> None:
@@ -257,14 +253,14 @@ _EPSILON = _setting(
 _ACCURACY = _setting(
     "max_relative_error",
     r"\accuracy 0.05",
-    "Each question spends its epsilon, whatever its accuracy.",
-    "Each question spends the least that is expected to have a relative error of {:g} at most.",
+    "Each question spends its epsilon; there is no accuracy target.",
+    "Each question spends the smallest epsilon for a relative error of at most {:g}.",
 )
 _NOBODY_ADDS_MORE_THAN = _setting(
     "at_most",
     r"\at_most 30",
-    "Nothing is said of what one person adds: intervals cover the answer after cutting.",
-    "Nobody adds more than {:g} to a group, as you say: intervals are for the truth.",
+    "No bound on what one person adds: intervals cover the clipped value.",
+    "Nobody adds more than {:g} to a group, as you declared: intervals cover the true value.",
 )
 
 COMMANDS: Mapping[str, Command] = MappingProxyType(
@@ -273,12 +269,16 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
         r"\d": Command("[TABLE]", "columns, ranges, group keys and joins of a table; all tables", _describe),
         r"\dt": Command("", "all tables", _tables),
         r"\budget": Command("", "what is left of your budget", _budget),
-        r"\explain": Command("[SELECT]", "what it would do and cost, free; the last question without one", _explain),
-        r"\epsilon": Command("[NUMBER]", "what each question spends from now on, or `default`", _EPSILON),
-        r"\accuracy": Command("[NUMBER]", "the relative error of each question from now on, or `default`", _ACCURACY),
+        r"\explain": Command(
+            "[SELECT]", "what it would do and cost, free; without a SELECT, the last question", _explain
+        ),
+        r"\epsilon": Command("[NUMBER]", "the epsilon of each question from now on, or `default`", _EPSILON),
+        r"\accuracy": Command(
+            "[NUMBER]", "the accuracy target of each question from now on, or `default`", _ACCURACY
+        ),
         r"\at_most": Command(
             "[NUMBER]",
-            "what one person adds to a group at most: intervals are for the truth; or `default`",
+            "the most that one person adds to a group, so that intervals cover the true value; or `default`",
             _NOBODY_ADDS_MORE_THAN,
         ),
         r"\timing": Command("[on|off]", "say how long each question took", _switch("timing", "Timing")),
@@ -286,4 +286,4 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
         r"\q": Command("", "leave; so does Ctrl-D", _leave),
     }
 )
-"""In the order in which they are listed."""
+"""The commands, in the order of the help."""

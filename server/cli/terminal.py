@@ -1,4 +1,4 @@
-"""Where words go: data to stdout, messages to stderr, rows as a table, csv or json, a caret under errors."""
+"""Output: data to stdout as a table, CSV or JSON; messages to stderr, with a caret below errors in SQL."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _ELLIPSIS = "..."
 
 
 def excerpt(sql: str, position: int) -> tuple[str, str]:
-    """The line that holds the position and a second one with a caret below it.
+    """The line of a position and a second one with a caret below it.
 
     Args:
       position: 1-based character offset; one past the end points after the last character.
-    Returns: two strings that align in a fixed-width font, also below tabs and double-width characters; a long line is
-      cut on both sides to at most `WIDTH` characters besides its ellipses.
+    Returns: two strings that align in a fixed-width font, also after tabs and double-width characters. A long line is
+      shortened on both sides to `WIDTH` characters besides its ellipses.
     """
     offset = min(max(position - 1, 0), len(sql))
     start = sql.rfind("\n", 0, offset) + 1
@@ -41,7 +41,7 @@ def excerpt(sql: str, position: int) -> tuple[str, str]:
 
 
 def _window(line: str, column: int) -> tuple[str, int]:
-    """At most `WIDTH` characters of the line around the column, and the column in what is left."""
+    """At most `WIDTH` characters of the line around the column, and the column in them."""
     if len(line) <= WIDTH:
         return line, column
     first = min(max(column - WIDTH // 2, 0), len(line) - WIDTH)
@@ -54,23 +54,23 @@ _UNBOUNDED_COLUMNS = 10_000
 
 
 class SpareStream:
-    """A text stream that is written where it can be: what cannot is lost, and nobody who writes hears of it.
+    """A text stream whose write errors are ignored.
 
-    A log on a full disk, behind a closed pipe or without a descriptor must not cost anybody an answer.
+    A log on a full disk, a closed pipe or a missing descriptor must not cost an answer.
     """
 
     def __init__(self, stream: TextIO | None) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write to the stream, or to nowhere once it is closed or gone; returns the number of characters."""
+        """Write to the stream if possible; returns the number of characters."""
         try:
             return 0 if self._stream is None else self._stream.write(text)
         except (OSError, ValueError):  # ValueError: it is closed, or cannot spell a character
             return 0
 
     def flush(self) -> None:
-        """Flush the stream, if it is still there."""
+        """Flush the stream if possible."""
         try:
             if self._stream is not None:
                 self._stream.flush()
@@ -78,7 +78,7 @@ class SpareStream:
             pass
 
     def isatty(self) -> bool:
-        """Whether the stream is a terminal, and so colours are of use."""
+        """Is the stream a terminal, so that colours are useful?"""
         try:
             return self._stream is not None and self._stream.isatty()
         except (OSError, ValueError):
@@ -86,37 +86,34 @@ class SpareStream:
 
 
 def printable(text: str) -> str:
-    """The text with every control character spelled out, so that no answer can drive the terminal.
-
-    Line ends become spaces: what comes from elsewhere never starts a line of its own.
-    """
+    """Escape every control character, so that no answer can control the terminal. Line ends become spaces."""
     flat = " ".join(text.splitlines())
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in flat)
 
 
 def console(stream: TextIO | SpareStream) -> Console:
-    """A console that folds at a terminal's edge and never in a pipe or a file."""
+    """A console that wraps at a terminal's edge, but never in a pipe or a file."""
     width = None if stream.isatty() else _UNBOUNDED_COLUMNS
     return Console(file=cast(TextIO, stream), width=width, highlight=False, markup=False, emoji=False)
 
 
 def show(renderable: RenderableType) -> None:
-    """Print data: a table, or lines for a person, on stdout."""
+    """Print data for a person to stdout."""
     console(sys.stdout).print(renderable)
 
 
 def write(text: str) -> None:
-    """Write data for a machine to stdout exactly as it is, ended by one line end."""
+    """Write data for a program to stdout unchanged, with one line end."""
     sys.stdout.write(text if text.endswith("\n") else text + "\n")
 
 
 def tell(message: str, *, style: str = "") -> None:
-    """Print a message for the person at the terminal on stderr; it is never folded, so it can be copied."""
+    """Print a message to stderr. It is never wrapped, so that it can be copied."""
     console(SpareStream(sys.stderr)).print(Text(message, style=style), soft_wrap=True)
 
 
 def tell_failure(failure: CommandFailed) -> None:
-    """Print why a command failed: what (more lines if it lists things), where in the statement, one hint."""
+    """Print why a command failed: the message, its place in the statement, and a hint."""
     line = Text.assemble(("error", "bold red"), f" {failure.code}: " if failure.code else ": ")
     line.append("\n  ".join(map(printable, failure.message.splitlines())))
     stderr = console(SpareStream(sys.stderr))
@@ -133,7 +130,7 @@ Value = str | int | float | bool | None
 
 
 class Format(StrEnum):
-    """How rows are written."""
+    """The formats of rows."""
 
     TABLE = "table"
     CSV = "csv"
@@ -142,7 +139,7 @@ class Format(StrEnum):
 
 Output = Annotated[
     Format,
-    typer.Option("--format", help="A table to read, csv for a spreadsheet, json (or --json) for a program."),
+    typer.Option("--format", help="table for people, csv for a spreadsheet, json (or --json) for programs."),
 ]
 
 
@@ -165,7 +162,7 @@ def show_rows(columns: Sequence[str], rows: Sequence[Sequence[Value]], output: F
 
 
 def show_one(columns: Sequence[str], row: Sequence[Value], output: Format, said: str, value: Value) -> None:
-    """Write one row for a program; for a person what is said of it, and the one value that may be copied."""
+    """Write one row: for a program in the format, for a person as a message and the one value to copy."""
     if output is Format.TABLE:
         if said:
             tell(said)

@@ -1,6 +1,6 @@
-"""What `noisegate tune` shows (how much people have) and what it writes into the text of a policy.
+"""Show the histograms of `noisegate tune`, and write the proposed bounds into a policy's text.
 
-The text keeps every comment and line.
+The text keeps every comment and all other lines.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _PARTS = " ▏▎▍▌▋▊▉"
 """Eighths of a character."""
 
 _EMPTY_SHOWN = 2
-"""Buckets that are shown beyond the last one that people were seen in."""
+"""Empty buckets that are shown after the last one with people."""
 
 
 def histogram_view(tuned: Tuned, buckets: int) -> RenderableType:
-    """The table: a bucket, its noisy number of people, its share of those who have anything, a bar.
+    """A table with a row per bucket: its noisy number of people, its share of those with any contribution, and a bar.
 
     Args:
-      buckets: of the whole tuning, in all histograms.
+      buckets: of all histograms of the tuning.
     """
     found = tuned.histogram
     most = found.noise(buckets)
@@ -57,43 +57,42 @@ def histogram_view(tuned: Tuned, buckets: int) -> RenderableType:
         share = f"{max(0, count) / total:.1%}" if total else ""
         table.add_row(_bucket(found, place), f"{count:,}", share, Text(_bar(count, tallest), style=style))
     parts = len(found.people) - sum(1 for _ in _shown(found, most))
-    hidden = f" Buckets not shown, as nobody was seen there: {parts}." if parts else ""
-    note = (
-        f"Each number has noise; an empty bucket shows {most:,} at most (99% sure). Shares leave out `none`.{hidden}"
-    )
+    hidden = f" Hidden buckets without people: {parts}." if parts else ""
+    note = f"Each number is noisy; an empty bucket shows at most {most:,} (99% confidence)."
+    note = f"{note} Shares leave out `none`.{hidden}"
     title = f"{tuned.label}: {_title(tuned)}, at epsilon {found.epsilon:g}"
     return Group(Text(printable(title), style="bold"), table, Text(note, style="dim"))
 
 
 def bounds_words(tuned: Tuned, bounds: Bounds | None, buckets: int) -> str:
-    """What is proposed and what each bound does, in plain words.
+    """The proposed bounds and what each of them does.
 
     Args:
-      buckets: of the whole tuning.
+      buckets: of all histograms of the tuning.
     """
     found, label = tuned.histogram, printable(tuned.label)
     most = found.noise(buckets)
     if bounds is None:
         if found.people[-1] > most:
-            return f"{label}: people have more than the last bucket tells apart, so nothing is proposed.\n"
+            return f"{label}: people have more than the last bucket covers, so nothing is proposed.\n"
         return (
-            f"{label}: nobody stands out from noise of {most:,} people, so nothing is proposed. "
-            "A larger epsilon, or fewer measures, shows more.\n"
+            f"{label}: nobody stands out from the noise of {most:,} people, so nothing is proposed. "
+            "Use a larger epsilon or fewer measures.\n"
         )
     more = f"about {bounds.above:,} people have" if bounds.above else "nobody seen has"
     clip = f"{bounds.clip:,.12g}"
     each = f"{clip} rows" if tuned.measure == ROWS else f"a sum of {clip}"
     return (
-        f"{label}: at_most {number(bounds.at_most)}. You promise that nobody has more, so that intervals hold the "
-        f"truth. Nobody was seen above {number(bounds.seen)}, though up to {most:,} people a bucket could be unseen. "
-        "Where the promise is wrong intervals may miss the truth; privacy holds.\n"
-        f"{label}: or clip at {number(bounds.clip)} instead, for narrower intervals of what is then counted. Of each "
-        f"person at most {each} will count; {more} more. Answers say how many are cut.\n"
+        f"{label}: at_most {number(bounds.at_most)}. You declare that nobody has more, so that intervals cover the "
+        f"true value. Nobody was seen above {number(bounds.seen)}, but up to {most:,} people per bucket may "
+        "be unseen. If the bound is wrong, intervals may miss the true value; privacy holds.\n"
+        f"{label}: or clip at {number(bounds.clip)}, for narrower intervals of the clipped value. Each "
+        f"person counts with at most {each}; {more} more. Answers report how many people are clipped.\n"
     )
 
 
 def number(value: float) -> str:
-    """A bound as TOML and people write it: without a point where it is whole.
+    """A bound as TOML, without a decimal point if it is whole.
 
     >>> number(64.0), number(0.235), number(1050000.0)
     ('64', '0.235', '1050000')
@@ -102,7 +101,7 @@ def number(value: float) -> str:
 
 
 def _shown(found: ReleasedHistogram, most: int) -> Iterator[tuple[int, int]]:
-    """The buckets from the first to a little beyond the last that people were seen in, with their numbers."""
+    """The buckets with people and a few around them, with their counts."""
     seen = [place for place, count in enumerate(found.people) if count > most]
     first = max(0, min(seen, default=0) - _EMPTY_SHOWN)
     last = max(seen, default=0) + _EMPTY_SHOWN
@@ -126,11 +125,11 @@ def _title(tuned: Tuned) -> str:
 
 
 def with_bounds(text: str, policy: Policy, proposals: Mapping[str, Mapping[str, float]]) -> str:
-    """The text of a policy with `at_most` of some measures; all else stays.
+    """A policy's text with new values of `at_most`; everything else stays.
 
     Args:
       proposals: by table and measure (`rows` or a column), in the measure's own unit.
-    Raises: CommandFailed, with the lines to write by hand, where the file spells a table otherwise than by a section.
+    Raises: CommandFailed with the lines to write by hand, if a table is not written as a section.
     """
     document = tomllib.loads(text)
     meant, lines = deepcopy(document), text.splitlines()
@@ -146,23 +145,23 @@ def with_bounds(text: str, policy: Policy, proposals: Mapping[str, Mapping[str, 
     changed = "\n".join(lines) + "\n"
     if not _says(changed, meant):
         raise CommandFailed(
-            "the policy spells these tables in a way that is not changed by itself; nothing is written",
+            "the policy's tables are not written as sections, so nothing is written",
             hint="write into it: " + " ".join(settings),
         )
     return changed
 
 
 def difference(before: str, after: str, name: str) -> str:
-    """A unified diff, with three lines around each change."""
+    """A unified diff with three lines of context."""
     return "\n".join(difflib.unified_diff(before.splitlines(), after.splitlines(), name, name, lineterm="")) + "\n"
 
 
 def write_policy(path: Path, before: str, after: str) -> None:
-    """Put the text in the file's place, whole or not at all.
+    """Replace a file atomically.
 
     Args:
-      before: what the file has to hold still.
-    Raises: CommandFailed, also where somebody has changed the file meanwhile.
+      before: the expected content of the file.
+    Raises: CommandFailed, also if the file was changed meanwhile.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -179,7 +178,7 @@ def write_policy(path: Path, before: str, after: str) -> None:
 
 
 def _placed(lines: Sequence[str], table: str, policy: Policy, new: str) -> list[str]:
-    """The lines with a setting in the section of a table, which is made before its first subsection if need be."""
+    """The lines with a setting in the section of a table. A missing section is made before its first subsection."""
     headers = [(at, _path(line)) for at, line in enumerate(lines) if line.lstrip().startswith("[")]
     of_table = [
         (at, len(path))
@@ -199,7 +198,7 @@ def _placed(lines: Sequence[str], table: str, policy: Policy, new: str) -> list[
 
 
 def _path(line: str) -> list[str]:
-    """The keys of a section's header; none of a line that is no header."""
+    """The keys of a section header; empty for other lines."""
     try:
         found: Any = tomllib.loads(line)
     except tomllib.TOMLDecodeError:
@@ -219,7 +218,7 @@ def _canonical(written: str, policy: Policy) -> str | None:
 
 
 def _says(text: str, meant: Mapping[str, Any]) -> bool:
-    """Does a text say what is meant, and is it a policy? Raises: PolicyInvalid for bounds that it cannot hold."""
+    """Does a text have the intended content, and is it a policy? Raises: PolicyInvalid for invalid bounds."""
     try:
         same = tomllib.loads(text) == meant
     except tomllib.TOMLDecodeError:

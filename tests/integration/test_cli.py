@@ -1,4 +1,4 @@
-"""The custodian's commands against a real database, and the proxy as a process of its own."""
+"""The administrator's commands against a real database, and the proxy as a process of its own."""
 
 from __future__ import annotations
 

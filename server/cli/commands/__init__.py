@@ -1,1 +1,1 @@
-"""The commands of `noisegate`, with their help."""
+"""The commands of `noisegate`. Their docstrings are the help texts."""

@@ -1,4 +1,4 @@
-"""`noisegate admin`: accounts, charges and the log of custodians' acts."""
+"""`noisegate admin`: accounts, charges, and the log of administrators' acts."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Account = Annotated[
 
 
 def _part(name: str, **more: Any) -> Any:
-    """The option of a part of a grant that may be left as it is."""
+    """The option of a part of a grant that may keep its value."""
     return typer.Option(help=GRANT_WORDS[name] + UNSAID, **more)
 
 
@@ -53,12 +53,10 @@ Delta = Annotated[float, typer.Option(help="The delta.")]
 def accounts(
     policy: PolicyFile,
     analyst: Annotated[str | None, typer.Option(help="Only the accounts that pay for this analyst.")] = None,
-    low: Annotated[
-        bool, typer.Option("--low", help="Only what is about to run out: a tenth is left, or less.")
-    ] = False,
+    low: Annotated[bool, typer.Option("--low", help="Only accounts with at most a tenth left.")] = False,
     output: Output = Format.TABLE,
 ) -> None:
-    """Show who may spend how much, what is left, and at what it protects: per period and in total.
+    """Show all accounts: budget, what is left, and the guarantee per period and in total.
 
     Example:  noisegate admin accounts --policy policy.toml
 
@@ -71,7 +69,7 @@ def accounts(
         balances = [one for one in balances if one.name not in administrators]
     none = "-" if output is Format.TABLE else None
     rows = [
-        (one.name, *((none,) * (len(_ACCOUNTS) - 2)), "it asks no questions, and has no budget")
+        (one.name, *((none,) * (len(_ACCOUNTS) - 2)), "no budget: it asks no questions")
         if one.name in administrators
         else (
             one.name,
@@ -94,7 +92,7 @@ def accounts(
     show_rows(_ACCOUNTS[:-1], [row[:-1] for row in rows], output)  # sentences would make a table of no use
     for row in rows:
         if row[0] not in administrators:
-            write(f"{printable(str(row[0]))} protects at {row[-1]}")
+            write(f"Guarantee of {printable(str(row[0]))}: {row[-1]}")
 
 
 def grant(
@@ -110,11 +108,10 @@ def grant(
     renew: Annotated[Literal["day", "week", "month", "quarter", "year", "never"] | None, _part("renew")] = None,
     most_in_total: Annotated[str | None, _part("most_in_total", metavar="EPSILON")] = None,
 ) -> None:
-    """Set what an account may spend, all of it; what was spent stays spent, and what is left out stays as it is.
+    """Set the grant of an account. Spending stays, and options that are left out keep their values.
 
-    So a budget that renews goes on renewing with another --epsilon, unless --renew never ends that.
-
-    The accounts of groups and of the dataset are made by it. The dataset pays for every release, whoever asks.
+    So a budget that renews continues to renew with a new --epsilon, unless --renew never ends it. The accounts of
+    groups and the dataset are created by this command. The dataset pays for every release, whoever asks.
 
     Example:  noisegate admin grant dataset --epsilon 100 --policy policy.toml --reason "what the board allows"
 
@@ -126,7 +123,7 @@ def grant(
     window_s = None if window_days is None else round(window_days * 86_400)
     if window_s is not None:
         tell(
-            "warning: with renewal windows nothing bounds what is learned over all time: k windows are k budgets",
+            "warning: with windows nothing bounds the total over time: k windows are k budgets",
             style="yellow",
         )
     change = GrantChange(
@@ -145,12 +142,12 @@ def grant(
 
 
 def _analyst(name: str | None) -> str | None:
-    """An analyst's name, also where it is written as the account's."""
+    """An analyst's name, also from the name of the account."""
     return None if name is None else name.removeprefix("analyst:")
 
 
 def _or_unlimited(text: str | None, option: str) -> float | None:
-    """An epsilon, or no end to it. Raises: BadParameter."""
+    """Parse an epsilon or `unlimited`. Raises: BadParameter."""
     if text is None or text == UNLIMITED:
         return None if text is None else math.inf
     try:
@@ -163,18 +160,18 @@ def _or_unlimited(text: str | None, option: str) -> float | None:
 
 
 def top_up(account: Account, policy: PolicyFile, reason: Reason, epsilon: Epsilon = 0.0, delta: Delta = 0.0) -> None:
-    """Add to what an account may spend.
+    """Add to the grant of an account.
 
     Example:  noisegate admin top-up ada --epsilon 2 --policy policy.toml --reason "the study goes on"
 
-    Example:  noisegate admin top-up analyst:ada --delta 1e-6 --policy policy.toml --reason "for found group keys"
+    Example:  noisegate admin top-up analyst:ada --delta 1e-6 --policy policy.toml --reason "for partition selection"
     """
     with opened(policy) as ledger:
         _tell_of(ledger.top_up(account, epsilon, delta, act(reason)))
 
 
 def _tell_of(now: AccountBalance) -> None:
-    """What an account may spend now."""
+    """Report the new balance of an account."""
     left = privacy_text(now.epsilon_left, now.delta_left)
     tell(f"{now.name} may spend {guarantee(now)}; {left} is left.")
 
@@ -210,7 +207,7 @@ def charges(
 
 
 def log(policy: PolicyFile, after: After = 0, limit: Limit = 100, output: Output = Format.TABLE) -> None:
-    """Show what custodians did: who, when, what and why.
+    """Show the acts of administrators: who, when, what and why.
 
     Example:  noisegate admin log --policy policy.toml
     """

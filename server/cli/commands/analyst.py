@@ -1,4 +1,4 @@
-"""`noisegate analyst`: who holds a key, and what it opens."""
+"""`noisegate analyst`: analysts and their keys."""
 
 from __future__ import annotations
 
@@ -25,11 +25,13 @@ if TYPE_CHECKING:
 _COLUMNS = ("name", "key")
 
 _LEAST = 1e-9
-"""The smallest budget that is counted, for whom a budget is nothing."""
+"""The smallest budget, for roles that ask no questions."""
 
 
 Name = Annotated[str, typer.Argument(help="The analyst's name.", metavar="NAME")]
-RoleOption = Annotated[Role, typer.Option(help="analyst asks, auditor reads the ledger, admin changes it.")]
+RoleOption = Annotated[
+    Role, typer.Option(help="analyst asks questions, auditor reads the ledger, admin changes permissions.")
+]
 
 
 def add(
@@ -37,27 +39,27 @@ def add(
     policy: Annotated[Path, typer.Option(help="The policy file; it says where the ledger is.")],
     epsilon: Annotated[
         float | None,
-        typer.Option(help="The analyst's whole budget; every answer takes from it. The policy's if left out."),
+        typer.Option(help="The analyst's total budget. Left out: the policy's."),
     ] = None,
     delta: Annotated[
         float | None,
         typer.Option(
-            help="The analyst's whole delta; 0 is pure differential privacy. Left out, it is the policy's: that of "
-            "[budgets.analyst], or of one query."
+            help="The analyst's total delta; 0 is pure differential privacy. Left out: the policy's, from "
+            "[budgets.analyst] or else of one query."
         ),
     ] = None,
     role: RoleOption = "analyst",
     group: Annotated[str | None, typer.Option(help="The group whose account also pays.")] = None,
     accounting: Annotated[
-        Accounting | None, typer.Option(help="How charges add up; fixed now. The policy's if left out.")
+        Accounting | None, typer.Option(help="How charges compose; fixed now. Left out: the policy's.")
     ] = None,
     reason: Reason = "",
     output: Output = Format.TABLE,
 ) -> None:
-    """Add an analyst and print the new key, once: only its hash is kept.
+    """Add an analyst and print the new key once; the ledger stores only its hash.
 
-    The first analyst creates the ledger. Give the key to the analyst over a channel that you trust. Auditors read the
-    ledger over HTTP, admins change who may do what; neither asks questions, so they need no budget.
+    The first analyst creates the ledger. Send the key over a channel that you trust. Auditors read the ledger over
+    HTTP and admins change permissions; neither asks questions, so they need no budget.
 
     Example:  noisegate analyst add ada --policy policy.toml --epsilon 10
 
@@ -79,7 +81,10 @@ def add(
     with closing(made) as ledger:
         if first:
             where = ledger_name(named, policy)
-            tell(f"Created the ledger {where}. Keep it: it holds every charge; the proxy does not start without it.")
+            tell(
+                f"Created the ledger {where}. Keep it: it holds every charge, and the proxy does not start"
+                f" without it."
+            )
         key, why = new_key(), act(reason)
         new = credentials_of(key)
         ledger.add_analyst(name, new, grant.epsilon, grant.delta, role=role, group=group, act=why, grant=grant)
@@ -87,12 +92,12 @@ def add(
     if beyond is not None:
         tell(f"warning: {beyond}", style="yellow")
     renews = None if named.budgets.analyst is None else named.budgets.analyst.renew
-    tell(f"{name} {_opens(role, grant, renews)}. The key below is shown this once:")
+    tell(f"{name} {_opens(role, grant, renews)}. The key below is shown only once:")
     show_one(_COLUMNS, (name, key), output, "", key)
 
 
 def _beyond_dataset(grant: Grant, ledger: Ledger) -> str | None:
-    """What to say where the dataset's account has less than the new budget: it pays for every release, too."""
+    """The warning if the dataset's account, which pays for every release, has less left than the new budget."""
     from server.ledger.account import DATASET
 
     dataset = next((one for one in ledger.accounts() if one.name == DATASET), None)
@@ -100,13 +105,13 @@ def _beyond_dataset(grant: Grant, ledger: Ledger) -> str | None:
         return None
     left = privacy_text(dataset.epsilon_left, dataset.delta_left)
     return (
-        f"all analysts together have {left} left, less than this budget: questions are refused beyond that; "
-        "`noisegate admin top-up dataset` adds to it"
+        f"all analysts together have {left} left, less than this budget; further questions will be refused. "
+        "`noisegate admin top-up dataset` adds to it."
     )
 
 
 def _grant(policy: Policy, epsilon: float | None, delta: float | None, role: Role) -> Grant:
-    """What somebody new may spend: what is given, the rest as the policy has it. Who asks nothing needs nothing."""
+    """The grant of a new analyst: the options, and otherwise the policy's. Other roles need no budget."""
     from server.ledger.account import Grant
     from server.policy.open_ledger_of_policy import grant_of
 
@@ -117,15 +122,15 @@ def _grant(policy: Policy, epsilon: float | None, delta: float | None, role: Rol
         made = grant_of(default)
         return made if delta is None else replace(made, delta=delta)
     if epsilon is None:
-        raise CommandFailed("how much may be spent?", hint="give --epsilon, or [budgets.analyst] in the policy")
+        raise CommandFailed("the budget is missing", hint="give --epsilon, or [budgets.analyst] in the policy")
     return Grant(epsilon, policy.delta_of_analyst if delta is None else delta)
 
 
 def _opens(role: Role, grant: Grant, renews: str | None) -> str:
-    """What the new key is for.
+    """What the new key permits.
 
     Args:
-      renews: how often the budget of the policy does.
+      renews: how often the policy's budget renews.
     """
     if role == "analyst":
         spends = f"may spend {privacy_text(grant.epsilon, grant.delta)}"
@@ -133,8 +138,8 @@ def _opens(role: Role, grant: Grant, renews: str | None) -> str:
             return f"{spends} per {grant.renew}"
         if renews is None:
             return spends
-        return f"{spends} in all: without --epsilon it would be the policy's budget, which renews every {renews}"
-    can = "sees and changes who may do what" if role == "admin" else "sees who did what and changes nothing"
+        return f"{spends} in total; without --epsilon it would be the policy's budget, which renews every {renews}"
+    can = "reads the ledger and changes permissions" if role == "admin" else "reads the ledger and changes nothing"
     return f"is an {role}: {can}, on the administration page and at /v1/admin, and asks no questions"
 
 
@@ -149,7 +154,7 @@ def listed(policy: PolicyFile, output: Output = Format.TABLE) -> None:
 
 
 def rotate_key(name: Name, policy: PolicyFile, reason: Reason, output: Output = Format.TABLE) -> None:
-    """Give an analyst another key, printed once; the old one opens nothing from now on.
+    """Give an analyst a new key and print it once. The old key is rejected from now on.
 
     Example:  noisegate analyst rotate-key ada --policy policy.toml --reason "the laptop was stolen"
     """
@@ -158,12 +163,12 @@ def rotate_key(name: Name, policy: PolicyFile, reason: Reason, output: Output = 
     key = new_key()
     with opened(policy) as ledger:
         ledger.set_credentials(name, credentials_of(key), act(reason))
-    tell(f"{name}'s old key opens nothing any more. The key below is shown this once:")
+    tell(f"{name}'s old key is rejected from now on. The key below is shown only once:")
     show_one(_COLUMNS, (name, key), output, "", key)
 
 
 def disable(name: Name, policy: PolicyFile, reason: Reason) -> None:
-    """Disable an analyst: the key opens nothing, nothing can be charged. What was spent stays spent.
+    """Disable an analyst: the key is rejected. Spending stays.
 
     Example:  noisegate analyst disable ada --policy policy.toml --reason "left the company"
     """
@@ -173,7 +178,7 @@ def disable(name: Name, policy: PolicyFile, reason: Reason) -> None:
 
 
 def enable(name: Name, policy: PolicyFile, reason: Reason) -> None:
-    """Enable a disabled analyst again, with the key and the budget that were left.
+    """Enable a disabled analyst again, with the same key and the rest of the budget.
 
     Example:  noisegate analyst enable ada --policy policy.toml --reason "came back"
     """
@@ -184,11 +189,13 @@ def enable(name: Name, policy: PolicyFile, reason: Reason) -> None:
 
 def set_role(
     name: Name,
-    role: Annotated[Role, typer.Argument(help="analyst asks, auditor reads the ledger, admin changes it.")],
+    role: Annotated[
+        Role, typer.Argument(help="analyst asks questions, auditor reads the ledger, admin changes permissions.")
+    ],
     policy: PolicyFile,
     reason: Reason,
 ) -> None:
-    """Change what an analyst's key opens.
+    """Change the role of an analyst's key.
 
     Example:  noisegate analyst set-role ada auditor --policy policy.toml --reason "audits from now on"
     """
@@ -203,7 +210,7 @@ def set_group(
     reason: Reason,
     group: Annotated[str | None, typer.Argument(help="The group; none if left out.", metavar="[GROUP]")] = None,
 ) -> None:
-    """Move an analyst to a group, whose account then also pays, or to none. Charges so far stay where they are.
+    """Move an analyst to a group, whose account then also pays, or to none. Past charges stay in the old group.
 
     Example:  noisegate analyst set-group ada lab --policy policy.toml --reason "works with the lab"
     """

@@ -1,4 +1,4 @@
-"""`noisegate query`, `explain` and `budget`: ask a running proxy, and agree to what an accuracy costs."""
+"""`noisegate query`, `explain` and `budget`: ask a running proxy."""
 
 from __future__ import annotations
 
@@ -19,16 +19,14 @@ from server.cli.client import answered, ask, fetch, read_body, read_key
 from server.cli.failure import CommandFailed, ExitCode
 from server.cli.terminal import Format, Output, printable, show, show_rows, tell, write
 from server.http.answer_body import AnswerBody
-from server.http.budget_body import OutlookBody
+from server.http.budget_body import RemainingQuestionsBody
 from server.query import OLD_NAMES, SETTINGS, Explanation, Setting, privacy_text
 
 
 def proposed_epsilon(url: str, key: str, body: Mapping[str, object], sql: str, *, yes: bool) -> float:
-    """The epsilon that an accuracy needs, once the person at the terminal agrees.
+    """Get the epsilon for an accuracy target and ask for consent.
 
-    Args:
-      yes: agree without asking.
-    Raises: CommandFailed when there is no proposal, or it is declined.
+    Raises: CommandFailed if there is no proposal, or it is declined.
     """
     proposal = read_body(Proposal, ask(url, "/v1/propose", key, body, sql=sql), url)
     width = f"{proposal.interval_width:,.4g}"
@@ -57,14 +55,14 @@ URL = Annotated[str, typer.Option(help="Where the proxy listens.", envvar="NOISE
 
 
 def _finite(value: float | None) -> float | None:
-    """JSON has no NaN and no infinity, and neither is a budget."""
+    """Refuse NaN and infinity, which JSON lacks and which are no budget."""
     if value is not None and not math.isfinite(value):
         raise typer.BadParameter("must be a finite number")
     return value
 
 
 def _word(setting: Setting, text: str) -> str:
-    """One of a setting's words; of a mechanism that no server runs, why."""
+    """One of a setting's words; for a mechanism that the server does not run, the reason."""
     try:
         return str(setting.read(text))
     except ValueError as error:
@@ -73,7 +71,9 @@ def _word(setting: Setting, text: str) -> str:
 
 
 def option(name: str, about: str | None = None) -> Any:
-    """The option of a setting of questions (`server.query.SETTINGS`). Args: about: in place of what is said there."""
+    """The command line option of a request setting (`server.query.SETTINGS`). Args: about: replaces its
+    description.
+    """
     setting = SETTINGS[name]
     read = (
         {"parser": partial(_word, setting), "metavar": f"[{'|'.join(setting.words)}]"}
@@ -95,7 +95,7 @@ KeyFile = Annotated[
 
 
 def _value(text: str) -> str | int | float | bool | None:
-    """A parameter's value: a JSON number, true, false or null; anything else is the text itself."""
+    """A parameter's value: a JSON number, true, false or null, or else the text itself."""
     try:
         value = json.loads(text)
     except ValueError:
@@ -106,7 +106,7 @@ def _value(text: str) -> str | int | float | bool | None:
 
 Parameters = Annotated[
     list[str] | None,
-    typer.Option("--param", help="The value of $1, then of $2, ...: a number, true, false, null, or else a text."),
+    typer.Option("--param", help="The value of $1, then of $2, ...: a number, true, false, null, or a text."),
 ]
 
 
@@ -120,13 +120,14 @@ def query(
     key_file: KeyFile = None,
     parameters: Parameters = None,
     interval_width: Annotated[
-        float | None, typer.Option(help="Instead of --epsilon: the widest interval that will do.", callback=_finite)
+        float | None, typer.Option(help="Instead of --epsilon: the widest interval that suffices.", callback=_finite)
     ] = None,
     max_relative_error: Annotated[
-        float | None, option("max_relative_error", "Instead of --epsilon: 0.05 for 5% around the value.")
+        float | None,
+        option("max_relative_error", "Instead of --epsilon: the accuracy target, 0.05 for 5% around the value."),
     ] = None,
     max_absolute_error: Annotated[
-        float | None, option("max_absolute_error", "Instead of --epsilon: the same in the answer's unit.")
+        float | None, option("max_absolute_error", "Instead of --epsilon: the accuracy target in the answer's unit.")
     ] = None,
     at_most: AddsAtMost = None,
     reuse: Reusing = "auto",
@@ -134,19 +135,20 @@ def query(
         bool,
         typer.Option(
             "--yes",
-            help="Spend what an accuracy needs without asking; where nothing tells what that is, two releases are"
+            help="Spend the epsilon of an accuracy target without asking. If it is unknown, two releases are made and"
             " charged.",
         ),
     ] = False,
     idempotency_key: Annotated[
-        str | None, typer.Option(help="Your own name of this request: sent again, it is charged once.")
+        str | None, typer.Option(help="Your name for this request: if sent again, it is charged once.")
     ] = None,
 ) -> None:
-    """Ask a question; its noisy answer is charged to your budget.
+    """Ask a question. Its noisy answer is charged to your budget.
 
-    The same question gets the same answer, free, until the data is a new load. With an accuracy instead of an epsilon
-    the proxy first proposes the smallest epsilon, from public quantities and from answers that you have. With --yes
-    it spends that, --epsilon at most; where nothing tells what it is, a small release comes first, charged as well.
+    The same question gets the same answer for free, until the data version changes. With an accuracy target instead
+    of an epsilon, the proxy first proposes the smallest epsilon, from public quantities and your earlier answers.
+    With --yes it spends that, at most --epsilon. If the epsilon is unknown, a small release comes first and is
+    charged as well.
 
     Your key is read from the variable NOISEGATE_KEY or from --key-file, never from an argument.
 
@@ -156,7 +158,7 @@ def query(
 
     Example:  noisegate query "SELECT count(*) FROM orders" --interval-width 500
 
-    A question that takes longer than a second shows how long it has; Ctrl-C cancels it.
+    A question that takes longer than a second shows its time; Ctrl-C cancels it.
 
     Exit codes: 0 answered, 1 the query was refused, 2 usage, configuration or connection, 3 budget exhausted,
     130 cancelled.
@@ -170,7 +172,7 @@ def query(
     by_error = any(one is not None for one in errors.values())
     if interval_width is not None or by_error:
         if mechanism is not None or (epsilon is not None and not (yes and by_error)):
-            raise CommandFailed("an accuracy stands in place of --epsilon and --mechanism", hint="leave them out")
+            raise CommandFailed("an accuracy target replaces --epsilon and --mechanism", hint="leave them out")
         if interval_width is not None or not yes:
             wanted = asked | errors | {"interval_width": interval_width}
             epsilon, errors = proposed_epsilon(url, key, wanted, sql, yes=yes), {}
@@ -197,7 +199,7 @@ def explain(
     delta: Delta = None,
     mechanism: MechanismChoice = None,
     output: Annotated[
-        Literal["table", "json"], typer.Option("--format", help="A table to read, or json (or --json) for a program.")
+        Literal["table", "json"], typer.Option("--format", help="table for people, json (or --json) for programs.")
     ] = "table",
     key_file: KeyFile = None,
     parameters: Parameters = None,
@@ -224,7 +226,7 @@ def explain(
 
 
 def _statement(argument: str) -> str:
-    """The argument, or what standard input holds when it is a dash."""
+    """The argument, or standard input for a dash."""
     sql = sys.stdin.read() if argument == "-" else argument
     if not sql.strip():
         raise CommandFailed("there is no statement", hint='for example noisegate query "SELECT count(*) FROM orders"')
@@ -232,7 +234,7 @@ def _statement(argument: str) -> str:
 
 
 def _indented(text: str, url: str) -> str:
-    """The same JSON, indented."""
+    """Indent a JSON text."""
     return json.dumps(read_body(dict[str, object], text, url), indent=2)
 
 
@@ -240,10 +242,10 @@ _COLUMNS = ("epsilon", "epsilon_left", "delta", "delta_left", "questions_left", 
 
 
 def budget(url: URL = DEFAULT_URL, output: Output = Format.TABLE, key_file: KeyFile = None) -> None:
-    """Show your budget, what is left of it, and at what it protects people, per period and in total.
+    """Show your budget, what is left, and the guarantee per period and in total.
 
-    `tuning`: what `noisegate tune` has told everybody of the people in the data; it adds to what you have spent.
-    `questions_left`: how many more questions like your last ten fit, and whose account is short first.
+    `tuning` is the epsilon of `noisegate tune`, which adds to your spending. `questions_left` estimates the remaining
+    questions at the price of your last ten, and `limited_by` names the account that runs out first.
 
     Your key is read from the variable NOISEGATE_KEY or from --key-file, never from an argument.
 
@@ -251,7 +253,7 @@ def budget(url: URL = DEFAULT_URL, output: Output = Format.TABLE, key_file: KeyF
 
     Exit codes: 0 shown, 2 usage, configuration or connection.
     """
-    body = read_body(OutlookBody, fetch(url, "/v1/budget", read_key(key_file)), url)
+    body = read_body(RemainingQuestionsBody, fetch(url, "/v1/budget", read_key(key_file)), url)
     amounts = (body.epsilon, body.epsilon_left, body.delta, body.delta_left)
     show_rows(
         _COLUMNS, [(*amounts, body.questions_left, body.limited_by, body.tuning_epsilon, body.guarantee)], output

@@ -1,4 +1,4 @@
-"""`noisegate data` and `noisegate mirror`: which load the kept answers are of, and the local copy of the tables."""
+"""`noisegate data` and `noisegate mirror`: the data version, and the local copy of the tables."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 _COLUMNS = ("data_version",)
 _TOLD = 40
-"""Changed periods that are listed."""
+"""At most this many changed periods are listed."""
 
 
 _REOPEN = (
-    "Closed periods that have changed since the load before are asked anew, which analysts notice: `changed` reopens "
-    "those, `all` every one alike, which tells less. Without it a load that changes one is refused."
+    "Reopen closed periods whose rows have changed, so that they are measured anew. Analysts notice that: `changed` "
+    "reopens those, `all` reopens every period, which reveals less. Without it such a change is refused."
 )
 
 
 def version(policy: PolicyFile, output: Output = Format.TABLE) -> None:
-    """Print the version of the data.
+    """Print the data version.
 
     Example:  noisegate data version --policy policy.toml
     """
@@ -49,15 +49,15 @@ def bump(
     reopen: Annotated[Literal["changed", "all"] | None, typer.Option(help=_REOPEN)] = None,
     output: Output = Format.TABLE,
 ) -> None:
-    """Say that the data is a new load.
+    """Record a new data version after the data has changed.
 
-    From now on every question is measured, and charged, anew; kept answers to the old data are served no more. Only
-    those about closed periods of tables that the policy calls append_only are, and their rows are compared now. No
-    budget is given back: what was learned stays learned. Proxies that run notice at once; where the database is files
-    they answer again after SIGHUP, which counts the keys of the new rows. Where the policy declares keys of a
-    PostgreSQL, `noisegate policy check` counts them.
+    From then on every question is measured and charged anew, and cached answers to the old data are not served. Only
+    answers about closed periods of append_only tables stay cached, after their rows are compared. Spending stays.
+    Running proxies notice at once. If the database is files, they answer again after SIGHUP, which checks the keys of
+    the new rows.
+    For declared keys of a PostgreSQL database, run `noisegate policy check`.
 
-    Example:  noisegate data bump --policy policy.toml --reason "the load of May"
+    Example:  noisegate data bump --policy policy.toml --reason "the data of May"
 
     Exit codes: 0 written, 1 closed rows have changed, and nothing is written, 2 not written for another reason.
     """
@@ -70,35 +70,38 @@ def bump(
     found = done.found
     if found is not None:
         for subject in found.subjects[:_TOLD]:
-            tell(f"changed since the load before, though closed: {printable(subject)}")
+            tell(f"closed rows have changed: {printable(subject)}")
         if len(found.subjects) > _TOLD:
             tell(f"and {len(found.subjects) - _TOLD} more")
     if done.version is None:
         raise CommandFailed(
             "rows of closed periods have changed, so nothing is written",
-            hint="analysts notice that a period is reopened, which may tell that somebody's old rows came or went: "
-            "--reopen changed if they may know, --reopen all to reopen every closed period alike",
+            hint="reopening a period reveals to analysts that old rows changed. Use "
+            "--reopen changed if they may know that, or --reopen all to reopen every closed period",
             exit_code=ExitCode.REFUSED,
         )
     if found is not None and not done.noted:
-        tell("Another load was written meanwhile: closed periods were not noted of either, and are asked anew.")
+        tell("Another data version was recorded meanwhile: closed periods of both are measured anew.")
     elif found is not None and found.incomparable:
-        tell("Closed periods are noted for the first time, or with another key: answers to them count from now on.")
+        tell(
+            "Closed periods are recorded for the first time, or with a new key: answers about them are cached"
+            " from now on."
+        )
     elif found is not None:
-        tell(f"Closed periods that were compared: {found.periods}, changed: {len(found.changed)}.")
-    show_one(_COLUMNS, (done.version,), output, "The data is a new load, of version:", done.version)
+        tell(f"Closed periods compared: {found.periods}, changed: {len(found.changed)}.")
+    show_one(_COLUMNS, (done.version,), output, "The new data version is:", done.version)
     if tuned:
         tell(
-            f"What people have was last counted in version {tuned[-1]}: `noisegate tune` is worth repeating, at a new"
-            " epsilon, once people or their rows have about doubled."
+            f"Contributions were last measured in data version {tuned[-1]}. Repeat `noisegate tune`, at a new"
+            " epsilon, once the people or their rows have about doubled."
         )
     if needs_reload(policy):
-        tell("Next: SIGHUP (kill -HUP) to each proxy that runs, which reads the files and counts their keys.")
-        tell("Until then it answers nothing.")
+        tell("Next: send SIGHUP (kill -HUP) to each running proxy, which checks the keys of the new files.")
+        tell("Until then proxies answer nothing.")
 
 
 def needs_reload(policy: Path) -> bool:
-    """Do proxies answer nothing after a new load until they have read the policy anew? Where files are read."""
+    """Must running proxies reload before they answer about a new data version? Yes, if the database is files."""
     from server.backends.files import CONNECT, FILE_URLS
     from server.errors import ConfigurationInvalid
     from server.policy.accepted_policy import read_policy
@@ -106,7 +109,7 @@ def needs_reload(policy: Path) -> bool:
 
     try:
         return resolve(read_policy(policy).database_url, policy.parent).startswith((*FILE_URLS, CONNECT))
-    except ConfigurationInvalid:  # a secret that only the proxy has; the load is written already
+    except ConfigurationInvalid:  # a secret that only the proxy has; the data version is recorded already
         return False
 
 
@@ -114,14 +117,14 @@ _MIRROR_COLUMNS = ("file", "current", "why_not", "copied_at", "table", "rows")
 
 
 def refresh(policy: PolicyFile, reason: Reason = "a new copy of the tables") -> None:
-    """Copy the policy's tables into its mirror, in one snapshot, as a new load of the data.
+    """Copy the policy's tables into its mirror, in one snapshot, as a new data version.
 
-    From now on every question is measured, and charged, anew, as after `noisegate data bump`. The copy before answers
-    until the new one is whole.
+    From then on every question is measured and charged anew, as after `noisegate data bump`. The old copy answers
+    until the new one is complete.
 
     Example:  noisegate mirror refresh --policy policy.toml
 
-    Exit codes: 0 copied, 2 not copied: the copy before stays.
+    Exit codes: 0 copied, 2 not copied: the old copy stays.
     """
     from server.startup.mirror import refresh_mirror
 
@@ -133,12 +136,12 @@ def refresh(policy: PolicyFile, reason: Reason = "a new copy of the tables") -> 
             progress.update(tasks[table], completed=rows)
 
         version = refresh_mirror(mirror, prepared.file.policy, prepared.url, ledger, act(reason), report)
-    tell("The mirror is a copy of the data, of version:")
+    tell("The mirror is a copy of the data version:")
     write(str(version))
 
 
 def status(policy: PolicyFile, output: Output = Format.TABLE) -> None:
-    """Say what the mirror holds, how old it is, and whether it answers questions now.
+    """Show what the mirror holds, its age, and whether it answers questions now.
 
     Example:  noisegate mirror status --policy policy.toml
 
@@ -166,12 +169,12 @@ def status(policy: PolicyFile, output: Output = Format.TABLE) -> None:
     if why_not is None:
         write("current: yes; private questions are answered from this copy")
         return
-    write(f"current: no: {why_not}; PostgreSQL answers until `noisegate mirror refresh` has made a new copy")
+    write(f"current: no: {why_not}; PostgreSQL answers until `noisegate mirror refresh` makes a new copy")
     raise typer.Exit(1)
 
 
 def age_text(seconds: float) -> str:
-    """How old a copy is, in the unit that a person would say it in.
+    """The age of a copy in words.
 
     >>> age_text(59), age_text(60), age_text(7_200), age_text(260_000)
     ('less than a minute', '1 minute', '2 hours', '3 days')

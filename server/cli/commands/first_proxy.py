@@ -1,4 +1,6 @@
-"""`noisegate init`: four questions, then a policy, an analyst, a running proxy and a first answer; or nothing."""
+"""`noisegate init`: from four questions to a policy, an analyst, a running proxy and a first answer; or to
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -44,11 +46,11 @@ _LISTENS = re.compile(r"https?://[\w.:\[\]-]+:\d+")
 
 @dataclass(frozen=True)
 class _Database:
-    """Where the rows are.
+    """The database of the rows.
 
     Attributes:
-      reference: what the policy says, never the URL where it may hold a password.
-      secret: what has to be written into a file for the reference to mean something; None: nothing.
+      reference: what the policy names; never a URL that may hold a password.
+      secret: written into a file for the reference, or None.
     """
 
     reference: str
@@ -77,10 +79,10 @@ def init(
 ) -> None:
     """Ask four questions, then write a policy, add an analyst, start the proxy and ask a first question.
 
-    What is not given as an option is asked for on the terminal: the database's URL, the table of people, the first
-    analyst, the budget. Structure alone is read until the first question, which is charged to the analyst. Where a
-    step fails nothing that was written is left. The policy protects every table that leads to a person; decide later
-    what else may be asked, by the comments in it.
+    Questions without an option are asked on the terminal: the database's URL, the table of people, the first analyst
+    and the budget. Only the structure is read before the first question, which is charged to the analyst. If a step
+    fails, everything that was written is removed. The policy protects every table that leads to a person. Its
+    comments list what else you can permit later.
 
     Example:  noisegate init
 
@@ -93,8 +95,8 @@ def init(
     written = _written(output)
     there = [path for path in written if path.exists()]
     if there:
-        hint = "choose another --output, or remove it; `noisegate serve` starts a proxy that is set up"
-        raise CommandFailed(f"{there[0]} is already there", hint=hint)
+        hint = "choose another --output or remove it; `noisegate serve` starts an existing proxy"
+        raise CommandFailed(f"{there[0]} exists already", hint=hint)
     environment = os.environ.get(_ENVIRONMENT.removeprefix("env:"))
     asks = "The database's URL, postgresql://ROLE:PASSWORD@HOST/DATABASE or env:NAME, of a role that may only SELECT"
     usual = _ENVIRONMENT if environment else None
@@ -120,7 +122,9 @@ def init(
 
 
 def _answered(given: str | None, option: str, asks: str, default: str | None, read: Callable[[str], T]) -> T:
-    """The answer to one question, from its option or the terminal, where a wrong one is asked for again."""
+    """The answer to one question, from its option or the terminal. The terminal asks again after an invalid
+    answer.
+    """
     from planner.errors import PlannerError
     from server.errors import ServerError
 
@@ -146,8 +150,8 @@ def _database(said: str, base: Path, *, typed: bool) -> _Database:
 
     is_reference = said.startswith(("env:", "file:", *FILE_URLS))
     if not is_reference and not (typed and said.startswith(("postgresql://", "postgres://"))):
-        hint = "postgresql://ROLE:PASSWORD@HOST/DATABASE" if typed else "so that no password stands in a command"
-        raise CommandFailed("the URL is named by env:NAME or file:PATH" if not typed else "this is no URL", hint=hint)
+        hint = "postgresql://ROLE:PASSWORD@HOST/DATABASE" if typed else "no password may stand in a command"
+        raise CommandFailed("name the URL by env:NAME or file:PATH" if not typed else "this is no URL", hint=hint)
     url = resolve(said, base)
     with open_custody(url, (), _CATALOG_TIMEOUT_MS) as custody:
         custody.refuse_unsafe_role()
@@ -179,21 +183,21 @@ def _people(name: str, database: _Database) -> tuple[str, tuple[str, ...]]:
     key = row_key(table)
     if key is None:
         raise CommandFailed(
-            f"{printable(name)} has no enforced key without NULL that could name a person",
+            f"{printable(name)} has no enforced key without NULL that identifies a person",
             hint="ALTER TABLE ... ADD PRIMARY KEY, or choose another table",
         )
     return table.name, key
 
 
 def _spellings(table: Table) -> tuple[str, ...]:
-    """How a person may write a table's name: as a policy has it, as SQL has it, and either without its schema."""
+    """The spellings of a table's name: as in a policy and as in SQL, with and without its schema."""
     from planner.schema import sql_identifier, sql_name
 
     return (table.name, f'"{table.name}"', sql_name(table.name), table.relation, sql_identifier(table.relation))
 
 
 def _tables_there(name: str, tables: Mapping[str, Table]) -> str:
-    """The likeliest table first, then others, as SQL names them."""
+    """List the tables as SQL names them, the most similar first."""
     from planner.errors import nearest
     from planner.schema import sql_name
 
@@ -217,13 +221,13 @@ def _budget(said: str) -> float:
     try:
         budget = float(said)
     except ValueError:
-        raise CommandFailed("a budget is a number, like 10", hint="each answer takes some of it") from None
+        raise CommandFailed("a budget is a number, such as 10", hint="each answer spends a part of it") from None
     granted_epsilon(budget)
     return budget
 
 
 def _policy(database: _Database, unit: tuple[str, tuple[str, ...]], budget: float) -> str:
-    """A policy that fits the database as it is. Raises: PolicyInvalid, where more has to be decided first."""
+    """A policy that fits the database as it is. Raises: PolicyInvalid if something must be decided first."""
     from planner.errors import PolicyInvalid
     from planner.policy.draft import draft
     from planner.policy.policy import parse_policy
@@ -236,13 +240,13 @@ def _policy(database: _Database, unit: tuple[str, tuple[str, ...]], budget: floa
     try:
         validate(parse_policy(text), database.schema)
     except PolicyInvalid as error:
-        hint = "something has to be decided first: `noisegate policy init` writes a draft that says what"
+        hint = "decide it in a draft first: `noisegate policy init` writes one with comments"
         raise CommandFailed(error.message, hint=hint) from error
     return text
 
 
 def _set_up(text: str, output: Path, database: _Database, analyst: str, budget: float) -> str:
-    """Write the secret and the policy, make the ledger, add the analyst; returns the key."""
+    """Write the secret and the policy, create the ledger and add the analyst; returns the key."""
     from server.ledger.analyst import credentials_of, new_key
     from server.policy.accepted_policy import read_policy
     from server.policy.open_ledger_of_policy import open_or_create
@@ -266,7 +270,7 @@ def _set_up(text: str, output: Path, database: _Database, analyst: str, budget: 
 
 
 def _written(output: Path) -> tuple[Path, ...]:
-    """Everything that setting up a proxy leaves beside its policy."""
+    """Every file that setting up a proxy creates."""
     ledger = output.parent / "ledger.sqlite"
     sides = (ledger.with_name(f"ledger.sqlite{side}") for side in ("-wal", "-shm", ".lock"))
     beside = (output.with_suffix(ending) for ending in (".ledger.json", ".accepted.toml", ".catalog"))
@@ -275,8 +279,9 @@ def _written(output: Path) -> tuple[Path, ...]:
 
 @contextmanager
 def _stopped_by_signals() -> Iterator[None]:
-    """Let SIGTERM, and a terminal that is closed, do what Ctrl-C does: the proxy is in a group of its own, which none
-    of them reaches, and would go on without anyone who knows of it."""
+    """Let SIGTERM and a closed terminal do what Ctrl-C does. The proxy has its own process group, which they do
+    not reach.
+    """
     before = {number: signal.signal(number, signal.default_int_handler) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
         yield
@@ -287,7 +292,7 @@ def _stopped_by_signals() -> Iterator[None]:
 
 @contextmanager
 def _all_or_nothing(written: tuple[Path, ...]) -> Iterator[Callable[[], None]]:
-    """Remove what was written, none of which was there before, unless the function that is yielded was called."""
+    """Remove the new files, unless the yielded function was called."""
     done: list[bool] = []
     try:
         yield lambda: done.append(True)
@@ -302,12 +307,12 @@ def _all_or_nothing(written: tuple[Path, ...]) -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def _proxy(output: Path, options: list[str]) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Run `noisegate serve`, its words shown as they come; yields the process and its address. It is stopped at last.
+    """Run `noisegate serve` and print its messages; yields the process and its address, and stops it at the end.
 
-    Raises: CommandFailed where it ends, or says nothing for too long, before it listens.
+    Raises: CommandFailed if it ends, or takes too long, before it listens.
     """
     command = [sys.executable, "-m", "server.cli.main", "serve", str(output), *options]
-    # A group of its own: Ctrl-C is ours, and the proxy is told to stop once.
+    # A group of its own: Ctrl-C reaches this command only, and the proxy stops once.
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, process_group=0)
     addresses: queue.Queue[str | None] = queue.Queue()
     threading.Thread(target=_forward, args=(process, addresses), daemon=True).start()
@@ -318,8 +323,8 @@ def _proxy(output: Path, options: list[str]) -> Iterator[tuple[subprocess.Popen[
             address = None
         if address is None:
             raise CommandFailed(
-                "the proxy did not start; nothing of what was written is kept",
-                hint="its own words are above; then run `noisegate init` again",
+                "the proxy did not start; all files that were written are removed",
+                hint="its messages are above; fix the problem and run `noisegate init` again",
             )
         yield process, address
     finally:
@@ -333,7 +338,7 @@ def _proxy(output: Path, options: list[str]) -> Iterator[tuple[subprocess.Popen[
 
 
 def _forward(process: subprocess.Popen[str], addresses: queue.Queue[str | None]) -> None:
-    """Show what the proxy says, line by line, and note where it listens; None once it has ended."""
+    """Print the proxy's messages, and pass on its address; None when it has ended."""
     assert process.stderr is not None
     for line in process.stderr:
         if '"level": "info"' not in line:  # the log of what goes well
@@ -345,7 +350,7 @@ def _forward(process: subprocess.Popen[str], addresses: queue.Queue[str | None])
 
 
 def _first_answer(address: str, key: str, table: str, epsilon: float) -> RenderableType:
-    """How many people there are, asked as an analyst would."""
+    """Ask for the number of people, as an analyst would."""
     from planner.schema import name_parts
     from server.cli.client import answered, read_body
     from server.http.answer_body import AnswerBody
@@ -358,14 +363,14 @@ def _first_answer(address: str, key: str, table: str, epsilon: float) -> Rendera
 
 
 def _stay(process: subprocess.Popen[str], output: Path, *, stop: bool) -> None:
-    """Wait until the proxy is told to stop, by Ctrl-C or with this process (`_stopped_by_signals`)."""
+    """Wait until Ctrl-C or a signal stops the proxy (`_stopped_by_signals`)."""
     if stop:
         return
     tell(f"The proxy runs until Ctrl-C; `noisegate serve {output}` starts it again.")
-    tell("Next: export NOISEGATE_KEY=... and `noisegate shell`. What else may be asked is yours to decide, by the")
-    tell("policy's comments; then run `noisegate policy check`.")
-    tell(f"`noisegate tune --policy {output} --epsilon 1` finds where to clip what one person adds: answers get more")
-    tell("accurate, and what it spends is stated in every analyst's guarantee.")
+    tell("Next: export NOISEGATE_KEY=... and run `noisegate shell`. To permit more questions, follow the")
+    tell("policy's comments and run `noisegate policy check`.")
+    tell(f"`noisegate tune --policy {output} --epsilon 1` measures contributions to choose bounds: answers get more")
+    tell("accurate, and its epsilon becomes part of every analyst's guarantee.")
     try:
         process.wait()
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""`noisegate ledger`: verify, export, back up or restore it, and read what was asked."""
+"""`noisegate ledger`: verify, export, back up and restore the ledger, and list encrypted questions."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 def verify(
     policy: PolicyFile,
     head: Annotated[
-        str | None, typer.Option(help="A hash that was noted before; the ledger must still hold it.", metavar="HASH")
+        str | None, typer.Option(help="A hash that was noted earlier; the ledger must contain it.", metavar="HASH")
     ] = None,
     output: Output = Format.TABLE,
 ) -> None:
-    """Check every entry's hash, and that all totals follow from the entries.
+    """Verify every entry's hash, and that all totals follow from the entries.
 
-    Note the hash that is printed somewhere else: with it, nobody can replace the whole ledger unseen.
+    Note the printed hash elsewhere: with it, nobody can replace the whole ledger unnoticed.
 
     Example:  noisegate ledger verify --policy policy.toml
 
-    Exit codes: 0 it holds, 1 it was tampered with, 2 it cannot be opened.
+    Exit codes: 0 valid, 1 it was tampered with, 2 it cannot be opened.
     """
     from server.errors import LedgerInvalid
 
@@ -52,14 +52,14 @@ def verify(
         None if found.fault is None else f"the ledger was tampered with after entry {found.entries}: {found.fault}"
     )
     if not known:  # first of all: whatever the entries say of one another, it is not the ledger that was noted
-        more = f"and {wrong}" if wrong else f"its own {found.entries} entries fit one another"
+        more = f"and {wrong}" if wrong else f"its own {found.entries} entries are valid"
         wrong = (
-            f"no entry has the head {noted[:8] if noted else ''}...: this is another ledger, or an older copy; {more}"
+            f"no entry has the hash {noted[:8] if noted else ''}...: this is another ledger or an older copy; {more}"
         )
     if wrong is not None:
-        raise CommandFailed(wrong, hint="restore the newest copy that holds", exit_code=ExitCode.REFUSED)
-    among = "" if noted is None else ", the noted one among them"
-    said = f"{found.entries} entries hold{among}. The hash of the last one:"
+        raise CommandFailed(wrong, hint="restore the newest valid copy", exit_code=ExitCode.REFUSED)
+    among = "" if noted is None else ", including the noted one"
+    said = f"{found.entries} entries are valid{among}. The hash of the last one:"
     show_one(("entries", "head"), (found.entries, found.head), output, said, found.head)
 
 
@@ -82,7 +82,7 @@ def export(
 
 
 def _holds(ledger: Ledger, head: str) -> bool:
-    """Is it the hash of some entry?"""
+    """Is it the hash of an entry?"""
     return any(entry.hash.hex() == head for entry in paged(ledger.entries, 0, sys.maxsize))
 
 
@@ -94,13 +94,13 @@ def backup(
     directory: Annotated[Path, typer.Argument(help="A new folder for the copy.", file_okay=False)],
     output: Output = Format.TABLE,
 ) -> None:
-    """Copy the ledger and its marker, whole and fitting each other, also while the proxy runs.
+    """Copy the ledger and its marker consistently, also while the proxy runs.
 
-    The hash of the copy's last entry is printed; with it `ledger verify --head` proves the ledger later.
+    The hash of the copy's last entry is printed. With it, `ledger verify --head` proves the ledger later.
 
     Example:  noisegate ledger backup --policy policy.toml backups/monday
 
-    Exit codes: 0 done, 1 the ledger does not hold, 2 it cannot be read or the copy not written.
+    Exit codes: 0 done, 1 the ledger is invalid, 2 it cannot be read or the copy not written.
     """
     from server.errors import LedgerInvalid
     from server.ledger.sqlite_backup import back_up
@@ -122,17 +122,17 @@ def restore(
         bool,
         typer.Option(
             "--forget-charges",
-            help="Take a copy that lacks entries: all of them are undone. What charges spent can be spent again, on"
-            " the same people; keys that were rotated and analysts who were disabled since open again.",
+            help="Accept a copy that lacks entries, which are undone. Their charges can be spent again on"
+            " the same people; rotated keys and disabled analysts work again.",
         ),
     ] = False,
     output: Output = Format.TABLE,
 ) -> None:
-    """Put a copy in the ledger's place. The proxy must be stopped; the ledger that was there is kept beside it.
+    """Replace the ledger with a copy. Stop the proxy first; the replaced ledger is kept beside it.
 
-    The copy may be one of `ledger backup`, or a ledger file with its -wal that was copied by other means. One that
-    lacks entries which the marker or the ledger in place knows is refused without --forget-charges; what is undone is
-    named. Who restored, why and how much was forgotten stands in the ledger for good.
+    The copy comes from `ledger backup`, or is a ledger file with its -wal that was copied otherwise. A copy that
+    lacks known entries is refused without --forget-charges, and the message names what it would undo. The ledger
+    records who restored it, why, and how many entries were lost.
 
     Example:  noisegate ledger restore --policy policy.toml backups/monday --reason "the disk was lost"
 
@@ -146,16 +146,16 @@ def restore(
         done = put_back(_copy_in(directory, here).ledger, here, act(reason), forget=forget_charges)
     except LedgerInvalid as error:
         raise CommandFailed(error.message, hint=error.hint, exit_code=ExitCode.REFUSED) from error
-    last, told = done.head, done.undone.told
-    if told:
+    last, undone = done.head, done.undone.summary
+    if undone:
         tell(
-            f"warning: undone since the copy: {told}. Rotate and disable again what is named before you start the"
-            " proxy; after a load of the data, `noisegate data bump` again.",
+            f"warning: undone since the copy: {undone}. Repeat the rotations and disablings before you start the"
+            " proxy, and `noisegate data bump` for new data.",
             style="yellow",
         )
     elif done.missing != 0:
         tell(
-            "warning: nothing in place tells what was done since the copy: look through keys, analysts and budgets"
+            "warning: it is unknown what was done since the copy: review keys, analysts and budgets"
             " before you start the proxy.",
             style="yellow",
         )
@@ -164,7 +164,7 @@ def restore(
 
 
 def _place(path: Path) -> Place:
-    """Where the policy's ledger lies. Raises CommandFailed for one in a database."""
+    """The paths of the policy's ledger. Raises CommandFailed for a ledger in a database."""
     from server.ledger.sqlite_backup import Place
     from server.policy.accepted_policy import read_policy
     from server.policy.open_ledger_of_policy import ledger_paths
@@ -172,13 +172,14 @@ def _place(path: Path) -> Place:
     policy = read_policy(path)
     if policy.ledger_is_shared:
         raise CommandFailed(
-            "the ledger is in a database", hint="pg_dump --schema=noisegate_ledger copies it while the proxies run"
+            "the ledger is in a database",
+            hint="copy it with pg_dump --schema=noisegate_ledger, also while proxies run",
         )
     return Place(*ledger_paths(policy, path))
 
 
 def _copy_in(directory: Path, here: Place) -> Place:
-    """Where the copy lies in a folder: both files beside each other, under their own names."""
+    """The paths of a copy in a folder."""
     from server.ledger.sqlite_backup import Place
 
     return Place(directory / here.ledger.name, directory / here.marker.name)
@@ -189,22 +190,20 @@ _QUESTION_COLUMNS = ("charge", "at", "analyst", "epsilon", "state", "question")
 
 def questions(
     policy: PolicyFile,
-    key: Annotated[
-        Path, typer.Option(help="The file with the keys that questions were sealed with.", dir_okay=False)
-    ],
+    key: Annotated[Path, typer.Option(help="The file with the keys that encrypted the questions.", dir_okay=False)],
     analyst: Annotated[str | None, typer.Option(help="Only this analyst's.")] = None,
     after: After = 0,
     limit: Limit = 100,
     output: Output = Format.TABLE,
 ) -> None:
-    """List who asked what, at which charge.
+    """List who asked what, by charge.
 
-    The words of questions are kept where the policy says `[ledger] question_key_file`, sealed with the key of that
-    file; charges from before, and those that were sealed with no key of the file, are told apart.
+    Question texts are stored if the policy sets `[ledger] question_key_file`, encrypted with a key of that file.
+    Charges without a text are counted separately.
 
     Example:  noisegate ledger questions --policy policy.toml --key questions.key
 
-    Exit codes: 0 listed, 2 the ledger or the keys cannot be read, or a text is not what was sealed.
+    Exit codes: 0 listed, 2 the ledger or the keys cannot be read, or a text was altered.
     """
     from server.ledger.question_texts import QuestionKeys
 
@@ -216,20 +215,20 @@ def questions(
             if one.sealed_question is None:
                 without += 1
                 continue
-            text = keys.opened(ledger.id, one.number, one.sealed_question).shown
+            text = keys.decrypted(ledger.id, one.number, one.sealed_question).shown
             at = moment(one.shown_reserved_at_ms)
             rows.append((one.number, at, one.charge.analyst, one.charge.epsilon, one.state, text))
     show_rows(_QUESTION_COLUMNS, rows, output)
     if without:
-        tell(f"{without} charges have no question beside them: it was not kept when they were made.")
+        tell(f"{without} charges have no question text: it was not stored.")
 
 
 def new_question_key(
     file: Annotated[Path, typer.Argument(help="The key file; made where there is none.", dir_okay=False)],
 ) -> None:
-    """Make a key for the words of questions, and put it first in its file: it seals from the next start or reload on.
+    """Make a key for question texts and put it first in its file. It is used from the next start or reload on.
 
-    Keep the older lines: they open what was sealed with them. Keep a copy elsewhere: nobody opens anything without.
+    Keep the older lines: they decrypt older texts. Keep a copy elsewhere: without its key no text can be decrypted.
 
     Example:  noisegate ledger new-question-key questions.key
 
@@ -238,4 +237,4 @@ def new_question_key(
     from server.ledger.question_texts import add_key
 
     name = add_key(file)
-    tell(f"The key {name} is the first of {file}.")
+    tell(f"The key {name} is now the first of {file}.")

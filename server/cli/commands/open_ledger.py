@@ -1,4 +1,4 @@
-"""The ledger in the custodian's hands: opened from the policy that names it, every change with its reason."""
+"""Open the ledger of a policy for administrators; every change has a reason."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ PolicyArgument = Annotated[
 Port = Annotated[int, typer.Option(help="The port for HTTP; 0 takes a free one.", min=0, max=65535)]
 WirePort = Annotated[int, typer.Option(help="The port for psql and drivers; 0 takes a free one.", min=0, max=65535)]
 Wire = Annotated[bool, typer.Option(help="Serve psql and drivers.")]
-Reason = Annotated[str, typer.Option(help="Why; it stands in the ledger for good.")]
-After = Annotated[int, typer.Option(help="The last number of the page before.", min=0)]
+Reason = Annotated[str, typer.Option(help="Why. It is recorded in the ledger permanently.")]
+After = Annotated[int, typer.Option(help="The last number of the previous page.", min=0)]
 Limit = Annotated[int, typer.Option(help="How many rows at most.", min=1, max=1_000_000)]
 
 _PAGE = 1000
@@ -38,7 +38,7 @@ _Numbered = TypeVar("_Numbered", "ChargeRecord", "Entry")
 
 @contextmanager
 def opened(policy: Path) -> Iterator[Ledger]:
-    """The ledger of a policy. Raises: LedgerMissing and its kin, PolicyInvalid."""
+    """Open the ledger of a policy. Raises: LedgerMissing and other ledger errors, PolicyInvalid."""
     from server.policy.accepted_policy import read_policy
     from server.policy.open_ledger_of_policy import open_policy_ledger
 
@@ -47,14 +47,14 @@ def opened(policy: Path) -> Iterator[Ledger]:
 
 
 def act(reason: str) -> Act:
-    """A change by whoever sits at this shell."""
+    """An act of the user of this shell."""
     from server.ledger.analyst import Act
 
     return Act(f"cli:{user() or 'unknown'}", reason)
 
 
 def paged(read: Callable[..., Sequence[_Numbered]], after: int, limit: int) -> Iterator[_Numbered]:
-    """What a listing of the ledger holds behind a number, at most so many, read page by page."""
+    """List entries or charges after a number, at most `limit`, page by page."""
     while limit > 0:
         page = read(after=after, limit=min(limit, _PAGE))
         yield from page
@@ -65,14 +65,14 @@ def paged(read: Callable[..., Sequence[_Numbered]], after: int, limit: int) -> I
 
 
 def moment(milliseconds: int | None) -> str | None:
-    """A time as a person and a spreadsheet read it, at UTC."""
+    """A time in UTC as text."""
     if milliseconds is None:
         return None
     return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def user() -> str | None:
-    """Who sits at this shell; None for a container's user without a name."""
+    """The user of this shell; None for a container's user without a name."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

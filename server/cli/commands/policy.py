@@ -1,4 +1,4 @@
-"""`noisegate policy init`, `check` and `accept`: the custodian's contract, from draft to verified."""
+"""`noisegate policy init`, `check` and `accept`: from a draft to a verified policy."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def init(
     url: Annotated[
         str,
         typer.Option(
-            help="Where the database's URL is: env:NAME or file:PATH, never the URL itself; but duckdb:///FILE, "
+            help="Where the database's URL is: env:NAME or file:PATH, never the URL itself; or duckdb:///FILE, "
             "parquet:///FOLDER and spark+local:///FOLDER, which need no password."
         ),
     ] = _DRAFTED_URL,
@@ -55,14 +55,14 @@ def init(
         typer.Option(
             "--from-statistics",
             help="Propose ranges, domains and lookup tables from the database's statistics of its rows, each in a "
-            "comment. That looks at the data: decide whether each may be public.",
+            "comment. They come from the data: decide whether each may be public.",
         ),
     ] = False,
 ) -> None:
-    """Write a first policy from the live catalog: everything private, with comments that say what to decide.
+    """Write a first policy from the live catalog: everything private, with comments that list the decisions to make.
 
-    Only the structure is read (tables, columns, keys), never a row; with --from-statistics the database's statistics,
-    too, which are about the rows: the file is for your side alone until you have decided on each of its proposals.
+    Only the structure is read (tables, columns, keys), never a row. With --from-statistics the database's statistics
+    are read too. They describe the rows: treat the file as confidential until you have decided on each proposal.
 
     Example:  noisegate policy init --url env:NOISEGATE_DATABASE_URL --name shop --output policy.toml
 
@@ -79,11 +79,11 @@ def init(
 
     if not url.startswith(("env:", "file:", *FILE_URLS)):
         raise CommandFailed(
-            "--url names where the database's URL is, so that no password gets into the policy",
+            "--url must name where the database's URL is, so that the policy contains no password",
             hint="export NOISEGATE_DATABASE_URL=postgresql://ROLE:PASSWORD@HOST/DATABASE and leave --url out",
         )
     if output.exists() and not force:
-        raise CommandFailed(f"{output} is already there", hint="choose another --output, or replace it with --force")
+        raise CommandFailed(f"{output} exists already", hint="choose another --output, or replace it with --force")
     with open_custody(resolve(url, output.parent), (), _CATALOG_TIMEOUT_MS) as custody:
         namespaces = custody.namespaces()
         schema = custody.schema(namespaces)
@@ -106,7 +106,7 @@ def init(
 
 
 def no_table(namespaces: Sequence[str]) -> CommandFailed:
-    """What is wrong where a role can read nothing, with what its owner grants."""
+    """The failure for a role that can read no table, with the grants that it needs."""
     from planner.schema import sql_identifier
 
     listed = ", ".join(map(sql_identifier, namespaces)) or "public"
@@ -118,7 +118,7 @@ def no_table(namespaces: Sequence[str]) -> CommandFailed:
 
 
 def dataset_name(database: str) -> str:
-    """A name for the data set of a database, which needs no quotes anywhere.
+    """A dataset name from a database's name, which needs no quotes anywhere.
 
     >>> dataset_name("St. Mary's")
     'St__Mary_s'
@@ -130,11 +130,11 @@ def check(
     policy: Annotated[Path, typer.Argument(help="The policy file.", metavar="POLICY")],
     output: Output = Format.TABLE,
 ) -> None:
-    """Compare a policy with the catalog, with every row and with the accounts: ranges, keys, orphans, cycles, deltas.
+    """Compare a policy with the catalog, every row and the accounts: ranges, keys, orphans, cycles, deltas.
 
-    For the custodian only: it prints exact numbers of rows, which no analyst may see. No proxy starts with a policy
-    that contradicts the catalog, and none answers while several rows share a declared key; of all else that is
-    counted here, `serve` counts nothing, and errors do not stop it.
+    For administrators only: it prints exact row counts, which no analyst may see. A proxy does not start if the
+    policy contradicts the catalog, and does not answer while rows share a declared key. It ignores the other
+    findings.
 
     Example:  noisegate policy check policy.toml
 
@@ -180,12 +180,12 @@ def check(
     tell(f"{policy}: {said}; declarations compared with the rows: {counted}")
     if number["error"]:
         if any(finding.severity == "error" and finding.rows is not None for finding in findings):
-            tell("`noisegate serve` counts none of these rows but those that share a declared key: no other stops it")
+            tell("`noisegate serve` checks only declared keys; it starts despite the other errors")
         raise typer.Exit(ExitCode.REFUSED)
 
 
 def _question_keys(contract: Policy, path: Path) -> list[Finding]:
-    """A warning where the file that seals the words of questions cannot be used: no proxy starts without it."""
+    """A warning if the question key file cannot be used; no proxy starts without it."""
     from server.errors import ConfigurationInvalid
     from server.policy.verified_keys import Finding
     from server.startup.open_services import question_keys
@@ -199,7 +199,7 @@ def _question_keys(contract: Policy, path: Path) -> list[Finding]:
 
 
 def _ledger_at_hand(contract: Policy, path: Path) -> Ledger | None:
-    """The ledger of a policy; None where there is none yet, or none that can be reached."""
+    """The ledger of a policy; None if there is none yet, or it cannot be reached."""
     from server.errors import ConfigurationInvalid, LedgerMissing, LedgerUnavailable
     from server.policy.open_ledger_of_policy import open_policy_ledger
 
@@ -210,7 +210,7 @@ def _ledger_at_hand(contract: Policy, path: Path) -> Ledger | None:
 
 
 def _record_keys(findings: Sequence[Finding], schema: Schema, ledger: Ledger, version: int) -> None:
-    """Note in the ledger that the declared keys are held once each, if they are: the proxy answers only then."""
+    """Record in the ledger that the declared keys are unique, if they are; the proxy answers only then."""
     from planner.policy.declared import believed_keys
     from server.policy.verified_keys import key_probes
 
@@ -218,18 +218,18 @@ def _record_keys(findings: Sequence[Finding], schema: Schema, ledger: Ledger, ve
     if not believed or any(finding.severity == "error" and finding.subject in counted for finding in findings):
         return
     ledger.note_checked(version, schema.fingerprint, believed, act("policy check"))
-    tell(f"Noted in the ledger for version {version} of the data: {', '.join(map(printable, believed))} held once.")
+    tell(f"Recorded in the ledger for data version {version}: {', '.join(map(printable, believed))} are unique.")
 
 
 def _periods(contract: Policy, path: Path, custody: Custody, ledger: Ledger) -> list[Finding]:
-    """Closed rows that have changed since the last load; where nothing was noted of it, that is done now."""
+    """Closed rows that have changed since the last data version. A version without a record is recorded now."""
     from server.policy.data_versions import compare_version, note_first
     from server.policy.verified_keys import Finding
 
     found = compare_version(contract, path, custody, ledger)
     if note_first(contract, path, ledger, act("policy check")):
-        tell("Noted in the ledger which periods are closed: answers to them count from this version of the data on.")
-    message = "rows of a closed period have changed since the load that was noted last; the next one asks about it"
+        tell("Recorded which periods are closed: answers about them are cached from this data version on.")
+    message = "rows of a closed period have changed since the last data version; the next `data bump` asks about it"
     return [Finding("warning", subject, message) for subject in (() if found is None else found.subjects)]
 
 
@@ -258,11 +258,10 @@ def accept(
     reason: Reason,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask; for scripts.")] = False,
 ) -> None:
-    """Put a policy in force that protects less, after showing in what. The ledger keeps who did it, and why.
+    """Put a policy in force that protects less, after showing what it weakens. The ledger records who did it and why.
 
-    A running proxy takes it over at the next SIGHUP or reload, one that refused to start can start now. A policy that
-    protects as much as the one before needs no confirmation. Less is protected, too, when the database has lost a
-    foreign key through which rows were owned.
+    A running proxy applies it at the next SIGHUP or reload. A policy that protects as much as the one before needs no
+    confirmation. A policy also protects less if the database has lost a foreign key through which rows are owned.
 
     Example:  noisegate policy accept policy.toml --reason "the board raised the limit"
 
@@ -278,8 +277,6 @@ def accept(
         for line in change.weaker:
             tell(f"weaker: {printable(line)}", style="yellow")
         if change.weaker and not yes and not typer.confirm("Put it in force?", err=True):
-            raise CommandFailed("not confirmed; the policy before stays in force", exit_code=ExitCode.REFUSED)
+            raise CommandFailed("not confirmed; the old policy stays in force", exit_code=ExitCode.REFUSED)
         put_in_force(change, ledger, act(reason), confirmed=change.hash)
-    tell(
-        f"The policy {prepared.file.policy.hash} is accepted; a proxy that runs takes it over at SIGHUP or a reload."
-    )
+    tell(f"The policy {prepared.file.policy.hash} is accepted. A running proxy applies it at SIGHUP or a reload.")

@@ -1,4 +1,4 @@
-"""`noisegate serve`: open the sockets, say where the log goes, start the proxy and stay until it is told to stop."""
+"""`noisegate serve`: open the sockets, set up the log, start the proxy, and run until it is stopped."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from server.cli.terminal import SpareStream, tell
 
 
 def log_to(stream: TextIO | None) -> None:
-    """Send the log to a stream, from level info on; a line that cannot be written is lost.
+    """Send the log to a stream, from level info on; lines that cannot be written are lost.
 
-    Times are whole seconds: how long an answer took depends on the data, and a finer time would tell.
+    Times are whole seconds, since finer times would show how long an answer took.
     """
     spare = SpareStream(stream)
     renderer: structlog.typing.Processor
@@ -41,7 +41,7 @@ def log_to(stream: TextIO | None) -> None:
 
 
 def keep_standard_streams() -> None:
-    """Open what is closed of descriptors 0 to 2, so that no socket and no file is ever taken for one of them."""
+    """Open closed descriptors 0 to 2, so that no socket or file gets one of them."""
     descriptor = os.open(os.devnull, os.O_RDWR)
     while descriptor <= 2:
         descriptor = os.dup(descriptor)
@@ -55,12 +55,12 @@ _BACKLOG = 128
 
 
 def listen(host: str, port: int, option: str) -> socket.socket:
-    """A listening socket; taken before anything slow happens, so that a busy port is reported at once.
+    """A listening socket, opened first so that a busy port is reported at once.
 
-    The protocol is named, since asyncio turns off Nagle's delay (40 ms an answer) only where it sees TCP.
+    The protocol is named, since asyncio disables Nagle's delay (40 ms per answer) only for TCP.
 
     Args:
-      option: which option chooses another port.
+      option: the option that chooses another port.
     Raises: CommandFailed.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -78,12 +78,12 @@ def listen(host: str, port: int, option: str) -> socket.socket:
 
 
 def reachable(host: str) -> str:
-    """The name under which others reach what listens on a host: this machine's where it listens everywhere."""
+    """The name by which others reach a listening host: this machine's name if it listens on all addresses."""
     return socket.gethostname() if host in _EVERYWHERE else host
 
 
 def address(listener: socket.socket, host: str) -> str:
-    """HOST:PORT as a URL has it."""
+    """HOST:PORT as in a URL."""
     name = f"[{host}]" if ":" in host else host
     return f"{name}:{listener.getsockname()[1]}"
 
@@ -101,7 +101,7 @@ def serve(
         Path | None, typer.Option(help="The certificate's private key, in PEM.", exists=True, dir_okay=False)
     ] = None,
     plain_text: Annotated[
-        bool, typer.Option("--plain-text", help="Let psql and drivers of other machines come without TLS.")
+        bool, typer.Option("--plain-text", help="Accept psql and drivers of other machines without TLS.")
     ] = False,
     catalog: Annotated[
         str | None,
@@ -114,9 +114,9 @@ def serve(
 ) -> None:
     """Start the proxy in front of the database that the policy names.
 
-    It refuses to start when the policy is invalid, the database role may do more than SELECT, or the ledger that
-    should be there is not. Stop it with Ctrl-C; answers under way are finished first. After SIGHUP it reads the
-    policy anew; one that is invalid, or weaker and not confirmed, leaves the one before in force.
+    It does not start if the policy is invalid, the database role may do more than SELECT, or the ledger is missing.
+    Ctrl-C stops it after running answers are finished. SIGHUP reloads the policy; if the new one is invalid, or
+    weaker and not confirmed, the old one stays in force.
 
     Example:  noisegate serve policy.toml --port 8432
 
@@ -146,7 +146,7 @@ def serve(
     connections = allow_connections()
     if ignored := forget_environment():
         names = ", ".join(ignored)
-        tell(f"warning: {names} in the environment do not count; say it in the database's URL", style="yellow")
+        tell(f"warning: {names} in the environment are ignored; set them in the database's URL", style="yellow")
     # A request to stop must come back here from the first moment, so that the ledger, the workers and the servers
     # that were started for it are closed.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -183,4 +183,4 @@ def serve(
         except KeyboardInterrupt:
             tell("Stopped.")
         if not server.started:
-            raise CommandFailed("the HTTP server did not start", hint="its own words are above")
+            raise CommandFailed("the HTTP server did not start", hint="its messages are above")

@@ -20,13 +20,13 @@ def shell(
     epsilon: Epsilon = None,
     key_file: KeyFile = None,
     keep_going: Annotated[
-        bool, typer.Option("--keep-going", help="In a script, go on after a statement that failed.")
+        bool, typer.Option("--keep-going", help="In a script, continue after a statement that fails.")
     ] = False,
 ) -> None:
-    r"""Ask one question after another; a statement ends with a semicolon, \? lists what else there is.
+    r"""Ask one question after another. A statement ends with a semicolon; \? lists the commands.
 
-    On a terminal with history (~/.local/state/noisegate/history, or NOISEGATE_HISTORY) and completion by Tab; Ctrl-C
-    cancels the question under way, Ctrl-D leaves. From a pipe or a file it runs statements until one fails.
+    On a terminal it has a history (~/.local/state/noisegate/history, or NOISEGATE_HISTORY) and completes by Tab.
+    Ctrl-C cancels a running question and Ctrl-D leaves. From a pipe or a file it runs statements until one fails.
 
     Your key is read from the variable NOISEGATE_KEY or from --key-file, never from an argument.
 
@@ -34,7 +34,7 @@ def shell(
 
     Example:  noisegate shell < questions.sql
 
-    Exit codes: 0 left, or all answered; of a script, the code of the statement that failed, as `query` has them.
+    Exit codes: 0 left, or all answered; for a script, the code of the statement that failed, as for `query`.
     """
     session = Session(url, read_key(key_file), {"epsilon": epsilon})
     if sys.stdin.isatty() and sys.stdout.isatty():
@@ -46,7 +46,7 @@ def shell(
 
 
 def _converse(session: Session) -> None:
-    """Until the analyst leaves."""
+    """Run the interactive shell."""
     from server.cli.shell_editor import (
         SqlCompleter,  # what a script does without
         typed,
@@ -61,10 +61,10 @@ def _converse(session: Session) -> None:
 
 
 def _run(session: Session, found: Iterable[str], *, keep_going: bool) -> int:
-    """Run statements and commands; returns the exit code of the first that failed.
+    """Run statements and commands; returns the exit code of the first failure.
 
     Args:
-      keep_going: run those behind it, too.
+      keep_going: continue after a failure.
     """
     first = ExitCode.OK
     for unit in found:
@@ -85,6 +85,6 @@ def _run_one(session: Session, unit: str) -> ExitCode:
         tell_failure(failure)
         return failure.exit_code
     except KeyboardInterrupt:
-        tell("Given up waiting; the question may have been charged.", style="yellow")
+        tell("Stopped waiting; the question may have been charged.", style="yellow")
         return ExitCode.CANCELLED
     return ExitCode.OK

@@ -26,25 +26,23 @@ def tune(
     policy: PolicyFile,
     epsilon: Annotated[
         float | None,
-        typer.Option(
-            help="What it spends, for all histograms together. Left out: the newest tuning is shown again, free."
-        ),
+        typer.Option(help="The epsilon of all histograms together. Left out: show the newest tuning again, free."),
     ] = None,
     table: Annotated[str | None, typer.Option(help="This table alone, as the policy calls it.")] = None,
     measure: Annotated[
         str | None, typer.Option(help="This alone: `rows`, or a column with a declared range.")
     ] = None,
-    reason: Annotated[str, typer.Option(help="Why; it stands in the ledger for good.")] = "noisegate tune",
+    reason: Annotated[str, typer.Option(help="Why. It is recorded in the ledger permanently.")] = "noisegate tune",
     yes: Annotated[bool, typer.Option("--yes", help="Write the proposal into the policy; for scripts.")] = False,
     output: Output = Format.TABLE,
 ) -> None:
-    """Find by a private histogram how much people have, and propose where to clip: `clip` and `at_most` per table.
+    """Measure contributions by private histograms, and propose `at_most` and `clip` per table.
 
-    Of each table whose rows have one owner, people are counted by how many rows they own, and by the sum of each
-    column with a declared range. Noise hides each person, as in every answer. Everybody sees what is found, so the
-    epsilon is stated as a part of every analyst's guarantee. A second tuning adds to the first.
+    For each table whose rows have one owner, people are counted by their number of rows, and by the sum of each
+    column with a declared range. Noise hides each person, as in every answer. Everybody may see the result, so its
+    epsilon is part of every analyst's guarantee. A second tuning adds to the first.
 
-    Nothing is written into the policy without a yes: on a terminal you are asked, a script says --yes.
+    The policy is changed only with your consent: a terminal asks you, a script says --yes.
 
     Example:  noisegate tune --policy policy.toml --epsilon 1
 
@@ -71,7 +69,7 @@ def tune(
 def _tuned(
     prepared: Prepared, ledger: Ledger, epsilon: float, table: str | None, measure: str | None, by: Act
 ) -> TuningRecord:
-    """Count, once it is clear that the policy and the data are those that questions are answered by."""
+    """Measure, after checking that policy and data are those in force."""
     from planner.errors import InvalidSetting, SensitivityUnbounded, UnsupportedSQL
     from privacy.entropy import OpendpEntropy
     from server.errors import BudgetExhausted
@@ -86,37 +84,37 @@ def _tuned(
         chosen = measures(contract, schema, backend.dialect, table, measure)
         check_keys(prepared, ledger, by)
         labels = [printable(f"{one.table}.{one.name}") for each in chosen for one in each.measures]
-        tell(f"Counting people by {', '.join(labels)}: epsilon {epsilon:g} for all together.")
+        tell(f"Measuring contributions by {', '.join(labels)}: epsilon {epsilon:g} for all together.")
         record = count(chosen, contract, schema, backend, ledger, epsilon, by, OpendpEntropy())
     except (InvalidSetting, SensitivityUnbounded, UnsupportedSQL) as error:
         raise CommandFailed(error.message, hint=error.hint, exit_code=ExitCode.REFUSED) from error
     except BudgetExhausted as error:
         raise CommandFailed(error.message, hint=error.hint, exit_code=ExitCode.BUDGET_EXHAUSTED) from error
     total = sum(one.epsilon for one in ledger.tunings() if one.state != "released")
-    tell(f"Spent. Every analyst's guarantee states epsilon {total:g} of tuning from now on.")
+    tell(f"Spent. Every analyst's guarantee includes epsilon {total:g} of tuning from now on.")
     return record
 
 
 def _newest(ledger: Ledger) -> TuningRecord:
-    """The newest tuning that was finished. Raises: CommandFailed where there is none."""
+    """The newest finished tuning. Raises: CommandFailed if there is none."""
     finished = [one for one in ledger.tunings() if one.state == "committed"]
     if not finished:
         raise CommandFailed(
-            "nothing was tuned yet",
-            hint="name what it may spend, such as --epsilon 1; it becomes a part of every analyst's guarantee",
+            "there is no tuning yet",
+            hint="give an epsilon, such as --epsilon 1; it becomes part of every analyst's guarantee",
             exit_code=ExitCode.REFUSED,
         )
     return finished[-1]
 
 
 def _named(found: tuple[Tuned, ...], table: str | None, measure: str | None) -> tuple[Tuned, ...]:
-    """The measures that were named, of those of a tuning. Raises: CommandFailed where there are none."""
+    """The named measures of a tuning. Raises: CommandFailed if there are none."""
     named = tuple(one for one in found if table in (None, one.table) and measure in (None, one.measure))
     if not named:
         there = ", ".join(printable(one.label) for one in found)
         raise CommandFailed(
-            "the newest tuning did not count that",
-            hint=f"it counted {there}; --epsilon counts anew",
+            "the newest tuning did not measure that",
+            hint=f"it measured {there}; --epsilon measures anew",
             exit_code=ExitCode.REFUSED,
         )
     return named
@@ -133,7 +131,7 @@ def _show_rows(found: tuple[Tuned, ...], output: Format) -> None:
 
 
 def _propose(prepared: Prepared, record: TuningRecord, found: tuple[Tuned, ...], *, yes: bool, shown: bool) -> None:
-    """Show the histograms and what follows from them; write it into the policy with a yes."""
+    """Show the histograms and the proposed bounds; write them into the policy with consent."""
     from server.cli.tuning import bounds_words, difference, histogram_view, with_bounds, write_policy
     from server.tuning import histograms
 
@@ -152,12 +150,12 @@ def _propose(prepared: Prepared, record: TuningRecord, found: tuple[Tuned, ...],
     file = prepared.file
     text = with_bounds(file.text, file.policy, proposals)
     if text == file.text:
-        tell("The policy says so already.")
+        tell("The policy has these bounds already.")
         return
     (write if shown else tell)(difference(file.text, text, file.path.name))
     if not yes and not (sys.stdin.isatty() and typer.confirm(f"Write this into {file.path}?", err=True)):
-        tell(f"{file.path} is as it was; `noisegate tune --policy {file.path} --yes` writes this later, free.")
+        tell(f"{file.path} is unchanged; `noisegate tune --policy {file.path} --yes` writes this later, free.")
         return
     write_policy(file.path, file.text, text)
-    tell(f"Wrote {file.path}. A proxy that runs takes it over at SIGHUP or a reload.")
-    tell(f"Next: `noisegate policy check {file.path}` counts who has more than `at_most`, for you alone.")
+    tell(f"Wrote {file.path}. A running proxy applies it at SIGHUP or a reload.")
+    tell(f"Next: `noisegate policy check {file.path}` counts who exceeds `at_most`, for you alone.")

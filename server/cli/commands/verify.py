@@ -1,4 +1,4 @@
-"""`noisegate verify`: both solvers on a question, for the custodian."""
+"""`noisegate verify`: compare both solvers on a question, for administrators."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def verify(
 ) -> None:
     """Solve a question's truncation programs with both solvers, the certified one and cvxpy, and compare the values.
 
-    For the custodian only: it reads the database itself and prints exact values, which no analyst may see. Nothing is
-    released and no budget is touched.
+    For administrators only: it reads the database and prints exact values, which no analyst may see. It releases
+    nothing and charges no budget.
 
     Example:  noisegate verify "SELECT count(*) FROM orders" --policy policy.toml
 

@@ -1,4 +1,4 @@
-"""`noisegate workload`: many questions of a file at once, under one budget."""
+"""`noisegate workload`: ask many questions of a file at once, under one budget."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ def workload(
     url: URL = DEFAULT_URL,
     epsilon: Epsilon = None,
     max_relative_error: Annotated[
-        float | None, option("max_relative_error", "Instead of --epsilon: 0.05 for 5% around every value.")
+        float | None,
+        option("max_relative_error", "Instead of --epsilon: the accuracy target, 0.05 for 5% around every value."),
     ] = None,
     at_most: AddsAtMost = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Say what it would cost; ask nothing.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Show the price without asking.")] = False,
     output: Annotated[
         Format, typer.Option("--format", help="table, or json (or --json) for a program.")
     ] = Format.TABLE,
@@ -36,8 +37,8 @@ def workload(
 ) -> None:
     """Ask many questions at once: all are answered, or none.
 
-    Questions that count the same rows by different keys are estimated together, which makes them more accurate than
-    each by itself at the same total. The same file gets the same answers, free, until the data is a new load.
+    Questions that count the same rows by different keys are estimated together, which makes them more accurate at the
+    same total. The same file gets the same answers for free, until the data version changes.
 
     Example:  noisegate workload dashboard.sql --epsilon 1
 
@@ -46,7 +47,9 @@ def workload(
     Exit codes: as `noisegate query`.
     """
     if output is Format.CSV:
-        raise CommandFailed("many answers are no one CSV file", hint="use --format json, or ask them one by one")
+        raise CommandFailed(
+            "several answers do not fit into one CSV file", hint="use --format json, or ask them one by one"
+        )
     text = sys.stdin.read() if str(file) == "-" else _text(file)
     statements = list(units(text.splitlines()))
     if not statements:
@@ -78,7 +81,7 @@ def _show_summary(summary: WorkloadSummary) -> None:
         keys = ", ".join(part.keys) or "no key"
         queries = ", ".join(map(str, part.queries))
         words = f"epsilon {part.epsilon:g} by {keys}, for question {queries}"
-        show(Text(printable(words if part.charged else f"{words}: kept or not yet charged")))
+        show(Text(printable(words if part.charged else f"{words}: cached or not yet charged")))
 
 
 def _text(file: Path) -> str:

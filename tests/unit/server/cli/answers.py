@@ -53,7 +53,7 @@ EXACT: dict[str, Any] = SCALAR | {
     "covers": "exact",
     "mechanism": "none",
     "charge": {"epsilon": 0.0, "delta": 0.0},
-    "details": ["Only public tables were read: the answer is exact and free."],
+    "details": ["Only public tables were read, so the answer is exact and free."],
     "detail_kinds": ["plain"],
 }
 

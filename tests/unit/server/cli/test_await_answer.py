@@ -78,7 +78,7 @@ def test_a_second_interrupt_leaves_at_once(proxy: FakeProxy, run: Run, capsys: C
     proxy.next = {"/v1/query": [(202, running()[1])], JOB: [running("cancelling")]}
     press_at(proxy, 1, 3)
     assert run("query", "SELECT count(*) FROM orders") == 130
-    assert "gave up waiting" in capsys.readouterr().err
+    assert "stopped waiting" in capsys.readouterr().err
 
 
 def test_what_is_no_job_is_not_ours(proxy: FakeProxy, run: Run, capsys: Capture) -> None:

@@ -87,7 +87,7 @@ def test_an_idempotency_key_is_sent_along(proxy: FakeProxy, run: Run) -> None:
 def test_a_kept_answer_says_that_it_was_free(proxy: FakeProxy, run: Run, capsys: Capture) -> None:
     proxy.answer({**SCALAR, "cached": True, "charge": {"epsilon": 0.0, "delta": 0.0}})
     assert run("query", COUNT) == 0
-    assert "Nothing was charged: this is the kept answer" in capsys.readouterr().out
+    assert "Nothing was charged: this is the cached answer" in capsys.readouterr().out
 
 
 def test_the_budget_is_shown(proxy: FakeProxy, run: Run, capsys: Capture) -> None:

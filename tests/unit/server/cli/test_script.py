@@ -90,7 +90,7 @@ def test_tables_and_columns_are_described(proxy: FakeProxy, shell: Shell, capsys
     out = capsys.readouterr().out
     assert "(o_custkey) references customer (c_custkey)" in out
     assert "-1000 to 10000" in out and "not null" in out
-    assert "each row is somebody who is protected" in out
+    assert "each row is a protected person" in out
     assert len(proxy.requests) == 1, "the schema is looked up once"
 
 
@@ -107,15 +107,15 @@ def test_the_budget_is_shown(proxy: FakeProxy, shell: Shell, capsys: Capture) ->
     assert shell("\\budget\n") == 0
     out = capsys.readouterr().out
     assert "Left: epsilon 8.5 of epsilon 10." in out
-    assert "Your budget protects at epsilon 10 per month;" in out
-    assert "That is 17 more questions like your last 10." in out
+    assert "Guarantee: epsilon 10 per month;" in out
+    assert "About 17 more questions like your last 10 fit." in out
 
 
 def test_an_accuracy_stands_in_place_of_an_epsilon(proxy: FakeProxy, shell: Shell, capsys: Capture) -> None:
     proxy.answer(SCALAR)
     assert shell("\\accuracy 0.05\nSELECT 1;\n\\accuracy default\nSELECT 2;\n\\accuracy much\n", "--keep-going") == 1
     err = capsys.readouterr().err
-    assert "expected to have a relative error of 0.05 at most" in err
+    assert "for a relative error of at most 0.05" in err
     assert "max_relative_error is a number above 0" in err
     asked = [body.get("max_relative_error") for path, _, body in proxy.requests if path == "/v1/query"]
     assert asked == [0.05, None]
@@ -167,7 +167,7 @@ def test_what_nobody_adds_more_than_goes_with_each_question(proxy: FakeProxy, sh
     assert shell(f"SELECT 1;\n{name} 30\nSELECT 2;\n{name}\n{name} off\nSELECT 3;") == 0
     assert [body.get("at_most") for _, _, body in proxy.requests] == [None, 30.0, None]
     told = capsys.readouterr().err
-    assert told.count("Nobody adds more than 30 to a group") == 2 and "Nothing is said" in told
+    assert told.count("Nobody adds more than 30 to a group") == 2 and "No bound on what one person adds" in told
 
 
 def test_what_nobody_can_add_is_refused(proxy: FakeProxy, shell: Shell, capsys: Capture) -> None:

@@ -114,7 +114,7 @@ def test_the_policys_budget_is_given_where_no_epsilon_is(policy: Path, run: Run)
 
 
 def test_who_asks_nothing_needs_no_budget_and_is_told_of_none(policy: Path, run: Run, capsys: Capture) -> None:
-    for role, told in [("admin", "changes who may do what"), ("auditor", "changes nothing")]:
+    for role, told in [("admin", "changes permissions"), ("auditor", "changes nothing")]:
         assert run("analyst", "add", f"an-{role}", "--policy", str(policy), "--role", role) == 0, role
         said = capsys.readouterr().err
         assert f"an-{role} is an {role}: " in said and told in said, role

@@ -32,7 +32,7 @@ def test_whether_an_answer_may_follow_from_others_is_sent(proxy: FakeProxy, run:
     assert run("query", "SELECT count(*) FROM orders", "--reuse", "auto") == 0
     bodies = [body for _, _, body in proxy.requests]
     assert bodies == [{"sql": "SELECT count(*) FROM orders", "reuse": reuse} for reuse in ("only", "auto")]
-    assert "Nothing was charged: this follows from kept answers that you paid for before." in capsys.readouterr().out
+    assert "Nothing was charged: this is derived from answers that you paid for before." in capsys.readouterr().out
     assert run("query", "SELECT count(*) FROM orders", "--reuse", "always") == 2
 
 
@@ -164,8 +164,8 @@ def test_a_refusals_code_decides_the_exit_code(proxy: FakeProxy, run: Run) -> No
 def test_a_key_that_opens_nothing_is_put_where_the_command_reads_it(
     proxy: FakeProxy, run: Run, capsys: Capture
 ) -> None:
-    for code, hint in [("28P01", "NOISEGATE_KEY"), ("28000", "Ask the custodian.")]:
-        said = {"28P01": "Send `Authorization: Bearer ng_...`.", "28000": "Ask the custodian."}[code]
+    for code, hint in [("28P01", "NOISEGATE_KEY"), ("28000", "Ask the administrator.")]:
+        said = {"28P01": "Send `Authorization: Bearer ng_...`.", "28000": "Ask the administrator."}[code]
         proxy.answer(refusal(code, "no", hint=said), 401)
         assert run("query", "SELECT 1") == 2, code
         told = capsys.readouterr().err

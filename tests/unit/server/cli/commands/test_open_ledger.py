@@ -1,4 +1,4 @@
-"""The custodian's commands over a real ledger."""
+"""The administrator's commands over a real ledger."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_what_a_grant_does_not_say_stays_as_it_is(shell: Shell) -> None:
 def test_a_budget_is_renewed_by_the_calendar_up_to_a_total(shell: Shell) -> None:
     monthly = ("--epsilon", "10", "--renew", "month", *WHY)
     shell("admin", "grant", "analyst:ada", *monthly, code=2)
-    assert "say what epsilon all periods may come to" in shell.err
+    assert "State the epsilon that all periods may spend together" in shell.err
     shell("admin", "grant", "analyst:ada", *monthly, "--most-in-total", "never", code=2)
     shell("admin", "grant", "analyst:ada", *monthly, "--most-in-total", "35")
     assert "may spend epsilon 10 per month; by the end of 20" in shell.err
@@ -164,7 +164,7 @@ def test_another_epsilon_ends_no_renewal_and_no_cap(shell: Shell) -> None:
     shell("admin", "grant", "ada", "--epsilon", "6", *WHY)
     assert "may spend epsilon 6 per month" in shell.err and "at most epsilon 30 in total" in shell.err
     shell("admin", "grant", "ada", "--epsilon", "40", *WHY, code=2)
-    assert "Say a larger total" in shell.err
+    assert "Give a larger total" in shell.err
     shell("admin", "grant", "ada", "--epsilon", "6", "--most-in-total", "60", *WHY)
     assert "at most epsilon 60 in total" in shell.err
     shell("admin", "grant", "ada", "--epsilon", "6", "--renew", "never", "--per-query-epsilon", "unlimited", *WHY)
@@ -218,14 +218,14 @@ def test_who_asked_what_is_listed_for_who_holds_the_key(
         (2, "ada", "SELECT 1"),
         (3, "ada", "SELECT count(*) FROM t WHERE x = $1\n-- $1 = 'A'"),
     ]
-    assert "1 charges have no question beside them" in shell.err
+    assert "1 charges have no question text" in shell.err
     assert "SELECT " not in shell("ledger", "export"), "the export has what is sealed"
     assert run("ledger", "new-question-key", str(path)) == 0
     assert shell.rows(*listed) == rows, "a rotated key file opens what the old key sealed"
     path.unlink()
     assert run("ledger", "new-question-key", str(path)) == 0
     shell(*listed, code=2)
-    assert "The question of charge 2 was sealed with the key" in shell.err
+    assert "The question of charge 2 was encrypted with the key" in shell.err
 
 
 def test_an_analyst_may_count_in_zcdp_and_sees_what_basic_composition_would_leave(shell: Shell) -> None:
@@ -330,9 +330,9 @@ def test_a_tampered_ledger_is_told(shell: Shell) -> None:
     spend(shell)
     shell("ledger", "verify", "--head", noted)
     shell("ledger", "verify", "--head", noted.upper())
-    assert "the noted one among them" in shell.err
+    assert "including the noted one" in shell.err
     shell("ledger", "verify", "--head", "0" * 64, code=1)
-    assert shell.err.startswith("error: no entry has the head 00000000...: this is another ledger, or an older copy")
+    assert shell.err.startswith("error: no entry has the hash 00000000...: this is another ledger or an older copy")
     shell("ledger", "verify", "--head", "17", code=2)
     with sqlite3.connect(shell.policy.parent / "ledger.sqlite") as connection:
         names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall()
@@ -412,11 +412,11 @@ def test_a_policy_renews_and_says_up_to_which_total(tmp_path: Path, run: Callabl
     )
     assert "in total nothing bounds it" in dataset["protects"]
     shell("analyst", "add", "grace", "--epsilon", "1")
-    assert "in all: without --epsilon" in shell.err and "renews every week" in shell.err
+    assert "total; without --epsilon" in shell.err and "renews every week" in shell.err
     shell("analyst", "add", "hal", "--role", "auditor")
     (hal,) = [row for row in shell.rows("admin", "accounts") if row["account"] == "analyst:hal"]
     assert hal["epsilon"] is None, "who asks nothing has no budget"
-    table, sentences = shell("admin", "accounts").split("analyst:ada protects at ")
+    table, sentences = shell("admin", "accounts").split("Guarantee of analyst:ada: ")
     assert "epsilon_left" in table and "where renewal stops" not in table
     assert sentences.startswith("epsilon 3, delta 1e-06 per week")
 

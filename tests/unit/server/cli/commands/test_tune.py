@@ -70,12 +70,12 @@ BOUNDS = ["at_most = { rows = 64, cost = 4096 }"]
 def test_it_shows_proposes_and_writes_only_with_a_yes(policy: Path, run: Run, capsys: Capture) -> None:
     before = policy.read_text()
     assert run("tune", "--policy", str(policy)) == 1
-    assert "nothing was tuned yet" in capsys.readouterr().err
+    assert "there is no tuning yet" in capsys.readouterr().err
     assert run("tune", "--policy", str(policy), "--epsilon", "1") == 0
     out, err = capsys.readouterr()
     assert "visit.rows: people by how many rows they own, at epsilon 0.5" in out
-    assert "Every analyst's guarantee states epsilon 1 of tuning" in err
-    assert "policy.toml is as it was" in err
+    assert "Every analyst's guarantee includes epsilon 1 of tuning" in err
+    assert "policy.toml is unchanged" in err
     assert policy.read_text() == before, "there is no terminal to say yes at, and no --yes"
     assert run("tune", "--policy", str(policy), "--yes") == 0
     assert [one.epsilon for one in tunings(policy)] == [1.0], "what was found is shown again for nothing"
@@ -84,7 +84,7 @@ def test_it_shows_proposes_and_writes_only_with_a_yes(policy: Path, run: Run, ca
     assert all(f"+{line}" in out.splitlines() for line in BOUNDS), "the diff is what is written"
     capsys.readouterr()
     assert run("tune", "--policy", str(policy), "--yes") == 0
-    assert "The policy says so already." in capsys.readouterr().err
+    assert "The policy has these bounds already." in capsys.readouterr().err
 
 
 def test_bounds_that_are_there_hide_nobody(policy: Path, run: Run, capsys: Capture) -> None:
@@ -106,7 +106,7 @@ def test_a_measure_alone_is_named(policy: Path, run: Run, capsys: Capture) -> No
     assert rows[0] == {"measure": "visit.rows", "above": None, "up_to": 0.0, "people": 100}
     assert {one["up_to"]: one["people"] for one in rows if one["people"]} == {0.0: 100, 1.0: 350, 16.0: 50}
     assert run("tune", "--policy", str(policy), "--measure", "cost") == 1
-    assert "it counted visit.rows" in capsys.readouterr().err
+    assert "it measured visit.rows" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_a_new_load_says_when_to_repeat_it(policy: Path, run: Run, capsys: Captu
     assert "noisegate tune" not in capsys.readouterr().err
     assert run("tune", "--policy", str(policy), "--epsilon", "1") == 0
     assert run("data", "bump", "--policy", str(policy), "--reason", "June") == 0
-    assert "last counted in version 2: `noisegate tune` is worth repeating" in capsys.readouterr().err
+    assert "last measured in data version 2. Repeat `noisegate tune`" in capsys.readouterr().err
 
 
 def test_the_ledger_holds_with_it(policy: Path, run: Run, capsys: Capture) -> None:
