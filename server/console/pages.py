@@ -1,4 +1,4 @@
-"""The pages and the files that they load: all of them from here, none from another server."""
+"""Serve the pages and their files, all from this server."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ PLOT_STYLE = (
     "  height: intrinsic;\n  max-width: 100%;\n}\n:where(.plot-d6a7b5 text),\n:where(.plot-d6a7b5 tspan) {\n"
     "  white-space: pre;\n}"
 )
-"""The one style sheet that Observable Plot writes into a chart; every other one is refused."""
+"""The only inline style sheet, which Observable Plot writes into a chart; the policy refuses others."""
 
 
 @cache
 def files() -> Mapping[str, tuple[bytes, str]]:
-    """Content and type of every file that is served, by its path below /console; nothing else can be asked for."""
+    """Content and type of every served file, by its path below /console."""
     found = {}
     for path in sorted(_STATIC.rglob("*")):
         kind = _TYPES.get(path.suffix)
@@ -42,15 +42,15 @@ def files() -> Mapping[str, tuple[bytes, str]]:
 
 @cache
 def _compressed(path: str) -> bytes:
-    """A file as gzip, once per process; it holds nothing of who asks, so its length tells nothing."""
+    """A file as gzip, compressed once per process. Its length reveals nothing about the user."""
     return gzip.compress(files()[path][0], mtime=0)
 
 
 @cache
 def content_security_policy() -> str:
-    """What a page may load: only what this server sends, and no style or script within the page but Plot's one.
+    """What a page may load: only files of this server, and no inline style or script except Plot's.
 
-    An image may also be one that the page itself has made (`blob:`): a chart, on its way to a file.
+    Images may be `blob:`, for charts that the page saves to a file.
     """
     digest = base64.b64encode(hashlib.sha256(PLOT_STYLE.encode()).digest()).decode()
     return (
@@ -61,13 +61,13 @@ def content_security_policy() -> str:
 
 @router.get("/")
 async def console(request: Request) -> Response:
-    """The analysts' page, `index.html`: the workbench at `/`."""
+    """The analysts' page, `index.html`, at `/`."""
     return _file(request, "index.html")
 
 
 @router.get("/admin")
 async def admin(request: Request) -> Response:
-    """The custodians' page, `admin.html`, at `/admin`."""
+    """The administrators' page, `admin.html`, at `/admin`."""
     return _file(request, "admin.html")
 
 

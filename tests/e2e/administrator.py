@@ -1,4 +1,4 @@
-"""A proxy for tests that reconfigure it, flood it or cut it off from its database, and its custodian."""
+"""A proxy for tests that reconfigure it, flood it or cut it off from its database, and its administrator."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Administrator:
     Attributes:
       wire: the proxy.
       socket: the link by which it finds its database.
-      admin: speaks HTTP as a custodian.
+      admin: speaks HTTP as an administrator.
     """
 
     def __init__(self, wire: WireProxy, socket: Path, admin: httpx.Client) -> None:

@@ -1,7 +1,7 @@
 """The steps of docs/ with a hospital of several schemas: statements and commands as they stand, to a first answer.
 
-What is not theirs is a decision of the custodian's, which the draft's comments ask for, or a line that the program
-itself named: each grant, and each acknowledgement, is taken from its words and pasted.
+Everything else is a decision of the administrator that the draft's comments ask for, or a line that the program
+printed: each grant and each acknowledgement is copied from its output.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ DECISIONS = {
     r"# admitted_at = .*\n(# discharged_at)": r'admitted_at = { range = [2021-01-01, 2025-12-31], step = "day" }\n\1',
     r"# cost = .*": 'cost = { range = [0, 20000] }\nward = { domain = ["A", "B", "C"] }',
 }
-"""What the custodian writes where the draft asks; of the visits' costs and wards."""
+"""What the administrator writes where the draft asks; of the visits' costs and wards."""
 
 
 def blocks(kind: str) -> list[str]:
@@ -58,7 +58,7 @@ def commands(words: str = "") -> list[str]:
 
 @dataclass(frozen=True)
 class Walk:
-    """A folder in which a custodian sits."""
+    """A folder in which an administrator sits."""
 
     place: Demonstration
     written: Hospital

@@ -178,8 +178,8 @@ def test_the_noise_of_a_sum_is_told_for_what_a_row_adds(open_page: Open, demonst
     page = open_page()
     sign_in(page, add_analyst(demonstration, 1.0))
     page.get_by_label("SQL", exact=True).fill("SELECT sum(l_extendedprice), count(*) FROM lineitem")
-    expect(page.locator("#explanation")).to_contain_text("if nobody adds more than 105,269")
-    expect(page.locator("#explanation")).to_contain_text("if nobody adds more than 1,")
+    expect(page.locator("#explanation")).to_contain_text("if each person adds at most 105,269")
+    expect(page.locator("#explanation")).to_contain_text("if each person adds at most 1,")
 
 
 def test_a_delta_that_nobody_granted_is_explained(open_page: Open, demonstration: Demonstration) -> None:
@@ -248,7 +248,7 @@ def test_the_administrators_page(open_page: Open, demonstration: Demonstration) 
     expect(page.locator("#accounts")).to_contain_text("6 of 6 left")
     expect(page.locator("#accounts")).to_contain_text("delta 1e-6 of 1e-6 left")
     page.get_by_role("button", name="Verify").click()
-    expect(page.locator("#verified")).to_contain_text("entries hold", timeout=30_000)
+    expect(page.locator("#verified")).to_contain_text("entries are valid", timeout=30_000)
     page.locator("#secret").evaluate("secret => secret.hidden = true")
     picture(page, "administration")
     assert_accessible(page)

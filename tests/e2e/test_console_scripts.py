@@ -121,7 +121,7 @@ def test_the_error_to_expect_is_said_in_parts_of_the_answer(node: Node) -> None:
 def test_where_nothing_is_known_it_is_said_and_a_test_is_offered(node: Node) -> None:
     """What other questions told of the same tables says nothing of the bound that this one will have."""
     said = told(node, explanation(12.0, 5, epsilon=0.5))
-    assert said["headline"] == "Not known yet: ± 12 or more in each row" and "± 24 if somebody adds 2" in said["more"]
+    assert said["headline"] == "Not known yet: ± 12 or more in each row" and "± 24 if up to 2" in said["more"]
     assert said["test"] == pytest.approx(0.05)
 
 
@@ -254,7 +254,7 @@ def test_keys_on_axes_are_plain_unless_a_unit_says_them(node: Node) -> None:
         assert node.run("charts/axes.js", "a[0].map(m.writtenKeys(a[0]))", keys) == written
 
 
-def test_what_became_of_an_accuracy_is_said_and_rows_that_are_cut_do_not_count(node: Node) -> None:
+def test_what_became_of_an_accuracy_is_said_and_rows_that_are_clipped_do_not_count(node: Node) -> None:
     def said(wide: float, clipped: list[bool]) -> str:
         body = {
             "rows": [["A", 100.0], ["B", 10.0]],

@@ -301,7 +301,7 @@ def test_an_order_that_is_cut_says_which_neighbours_are_not_told_apart(visit: Vi
         "SELECT c_mktsegment, count(*) AS n FROM customer WHERE c_acctbal > 9000 GROUP BY 1 ORDER BY n DESC LIMIT 3"
     )
     answer = ask(page, noisy, epsilon=0.05)
-    expect(answer).to_contain_text("The noise does not tell")
+    expect(answer).to_contain_text("The noise does not separate")
     expect(answer).to_contain_text("their intervals overlap")
     picture(page, "story-order")
 
@@ -547,7 +547,7 @@ def test_an_auditor_sees_all_and_changes_nothing(visit: Visit, office: Office, w
     expect(page.locator("#policy")).to_contain_text("everybody in customer and supplier")
     expect(page.locator("#policy")).to_contain_text("answered exactly and free")
     page.get_by_role("button", name="Verify").click()
-    expect(page.locator("#verified")).to_contain_text("entries hold", timeout=PATIENCE_MS)
+    expect(page.locator("#verified")).to_contain_text("entries are valid", timeout=PATIENCE_MS)
     head = page.locator("#verified code").inner_text()
     page.get_by_label("A head that you noted before").fill(head)
     page.get_by_role("button", name="Verify").click()
@@ -555,7 +555,7 @@ def test_an_auditor_sees_all_and_changes_nothing(visit: Visit, office: Office, w
     page.get_by_label("A head that you noted before").fill("0" * 64)
     page.get_by_role("button", name="Verify").click()
     expect(page.locator("#verified")).to_have_text(re.compile("^No entry has the head that you noted"))
-    expect(page.locator("#verified")).to_contain_text("entries hold")
+    expect(page.locator("#verified")).to_contain_text("entries are valid")
     expect(page.locator("#no-words")).to_contain_text("The text of questions is not stored")
     if width > 500:
         page.get_by_role("button", name="What is mechanism?").click()
@@ -577,7 +577,7 @@ def test_an_admin_adds_tops_up_and_disables(visit: Visit, office: Office) -> Non
     page.locator("#grant [name=reason]").fill("a group of analysts")
     page.get_by_role("button", name="Set anew").click()
     expect(page.locator("#accounts")).to_contain_text("20 of 20 left", timeout=PATIENCE_MS)
-    expect(page.locator("#toast")).to_contain_text("Done: group:cardiology protects at epsilon 20")
+    expect(page.locator("#toast")).to_contain_text("Done: the guarantee of group:cardiology is epsilon 20")
     page.get_by_role("button", name="Add analyst").click()
     expect(page.locator("#secret code")).to_contain_text("ng_", timeout=PATIENCE_MS)
     key = page.locator("#secret code").inner_text()

@@ -1,4 +1,4 @@
-"""The custodian's side of a running proxy: the admin API, and a policy that changes under it."""
+"""The administrator's side of a running proxy: the admin API, and a policy that changes under it."""
 
 from __future__ import annotations
 

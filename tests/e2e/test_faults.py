@@ -26,7 +26,7 @@ from tests.support.worker_processes import workers_of
 
 GRANTED, EPSILON = 4.0, 0.01
 SHORT = "SELECT count(*) FROM orders WHERE o_orderkey <> {number}"
-FAILED = "The query could not be finished; it was charged."
+FAILED = "The query failed; it was charged."
 PATIENCE_S = 300.0
 MOMENT_S = 2.0
 """A lock of the ledger that is held no longer is waited for."""

@@ -1,4 +1,4 @@
-"""Several schemas from the draft to psql: the custodian's commands, a real proxy, its catalogs and search paths."""
+"""Several schemas from the draft to psql: commands, a real proxy, its catalogs and search paths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// The analysts' workbench: sign in, ask, look.
+// The analysts' page: sign in, ask, read answers.
 
 import { Answer } from "./answer/answer.js";
 import { Dashboard, Together } from "./answer/dashboard.js";
@@ -49,8 +49,8 @@ let explaining = null;
 let running = null;
 let remembering = null;
 
-// Who was granted no delta, or whose group was not, asks for pure answers; a question that cannot do without one is
-// refused with its reason.
+// Without a granted delta, of the analyst or the group, questions are asked without delta; those that need one are
+// refused with the reason.
 function question() {
   const within = spend.accuracy;
   return {
@@ -110,13 +110,13 @@ function takeLink() {
   say("From a link. Nothing has been asked: Run charges you, unless you have paid for this answer.");
 }
 
-// Of the question in the editor, until it is another one.
+// The state of the question in the editor.
 function say(words) {
   byId("linked").textContent = words;
   show(byId("linked"), true);
 }
 
-// A question beside those in the editor: several of them are a dashboard.
+// Add a question to those in the editor: several are a dashboard.
 function collect(asked) {
   const there = statements(editor.sql).map(({ text }) => text);
   if (!there.includes(asked.sql.trim())) there.push(asked.sql.trim().replace(/;\s*$/, ""));
@@ -137,7 +137,7 @@ function edit(asked) {
   editor.focus();
 }
 
-// Errors wait until nobody has typed for a while: half a word is no mistake.
+// Errors are shown after a pause in typing: half a word is no mistake.
 function later(pause = PAUSE_MS) {
   typed = Date.now();
   explaining?.abort();
@@ -192,7 +192,7 @@ async function lookAtOne(signal) {
   explanation.set(found, asked.sql, asked.max_relative_error);
 }
 
-// Several statements: what they would cost together, and how well each would be known.
+// Several statements: their total cost and expected errors.
 async function lookAtAll(signal) {
   const found = await api.explainWorkload(questions(), signal);
   explanation.hide();
@@ -201,7 +201,7 @@ async function lookAtAll(signal) {
   together.explain(found, statements(editor.sql));
 }
 
-// A place within one of several statements is none of the text.
+// A position within one of several statements is no position in the text.
 function unplaced(error) {
   return Object.assign(new Problem({ message: error.message, hint: error.hint, code: error.code }, error.status), { position: null });
 }
@@ -213,8 +213,7 @@ function busy(is) {
   byId("progress").querySelector("span").textContent = is ? "Being answered" : "";
 }
 
-// Afterwards: what is left, who answered under what, and what has been asked; no answer and no further question waits
-// for it.
+// After an answer: refresh budget, policy and history, without delaying answers or questions.
 async function settle() {
   const [budget, who, past] = await Promise.all([api.budget(), api.me(), api.history(), remembering]);
   me = who;
@@ -243,10 +242,10 @@ async function during(act, instead) {
   settle().then(() => card?.settled(me, history)).then(() => card && lookAgain(sql)).catch(() => null);
 }
 
-// What has been paid for costs nothing any more, and how well it is known is known.
+// A paid answer is free, and its error is known.
 async function lookAgain(sql) {
   if (running || editor.sql !== sql) return;
-  if (statements(sql).length > 1) return; // what was told of them would push their answers out of sight
+  if (statements(sql).length > 1) return; // their reports would push the answers out of sight
   await look();
   explanation.fold();
 }
@@ -283,7 +282,7 @@ function place(answer, context) {
   return card;
 }
 
-// An answer that stands in sight already is left where it is.
+// Do not scroll if the answer is visible.
 function lookAt({ title, root }) {
   title.focus({ preventScroll: true });
   const { top } = root.getBoundingClientRect();
@@ -299,7 +298,7 @@ function failed(error) {
   if (error.position) editor.reveal(error.position);
 }
 
-// What is paid for, and nothing else: no question of the history, and none of a page that is loaded again, costs anything.
+// Open paid answers only, so that the history and a reloaded page charge nothing.
 async function openPaid(asked, node = null) {
   if (running) return;
   running = {};
@@ -350,7 +349,7 @@ function reopen(asked, answered) {
   if (answered) openPaid(asked);
 }
 
-// A link that is opened in this tab, or pasted over its address.
+// A link that is opened in this tab.
 addEventListener("hashchange", () => { if (location.hash.startsWith("#sql=")) location.reload(); });
 
 const opened = linked();

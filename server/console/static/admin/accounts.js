@@ -1,4 +1,4 @@
-// Budgets: what is left of each account, at what it protects, and until when it lasts at the pace of the last weeks.
+// Budgets: what is left of each account, its guarantee, and how long it lasts at the recent pace.
 
 import { panel } from "../charts/burndown.js";
 import { Problem } from "../common/api.js";
@@ -6,10 +6,10 @@ import { byId, element } from "../common/dom.js";
 import { amount, listed, several } from "../common/format.js";
 
 const PACE_DAYS = 14;
-const LEAST_DAYS = 2; // of use, before a pace is told from them
+const LEAST_DAYS = 2; // of use, before a pace is computed
 const DAY_MS = 86_400_000;
 
-// Who asks no questions has a budget that is next to nothing, and is no account to look after.
+// Keys that ask no questions have an empty budget; their accounts are left out.
 const NOTHING = 1e-9;
 
 export function drawAccounts(all, charges) {
@@ -26,12 +26,12 @@ export function drawAccounts(all, charges) {
   byId("account-names").replaceChildren(...accounts.map(({ account }) => element("option", { value: account })));
 }
 
-// Is it the delta alone that is about to run out?
+// Is only the delta about to run out?
 function onlyDelta({ epsilon, epsilon_left: left, delta, delta_left: deltaLeft }) {
   return left > epsilon / 10 && delta > 0 && deltaLeft <= delta / 10;
 }
 
-// A straight line from what was spent lately: no promise, and above what tighter accounting would take.
+// A straight line through recent spending. It is no guarantee, and tighter accounting spends less.
 export function forecast({ epsilon_left: left, renews_at_ms: renews }, charges, now = Date.now()) {
   const spent = charges.filter(({ state, reserved_at_ms: at }) => state !== "released" && at > now - PACE_DAYS * DAY_MS);
   const sum = spent.reduce((total, { epsilon }) => total + epsilon, 0);
@@ -47,18 +47,18 @@ export function forecast({ epsilon_left: left, renews_at_ms: renews }, charges, 
   return left / pace > 3650 ? `Lasts more than ten years, ${at}.` : `Lasts about ${several(Math.max(1, Math.round(left / pace)), "day")}, until ${day(end)}, ${at}.`;
 }
 
-// What an account may spend from now on, once it is changed.
+// What an account may spend after the change.
 export function grantedWords({ account, epsilon_left: left, delta, guarantee }) {
   const pure = !delta && !account.startsWith("analyst:") ? " It has no delta, so its payers cannot use partition selection." : "";
-  return `Done: ${account} protects at ${guarantee}; epsilon ${amount(left)} is left.${pure}`;
+  return `Done: the guarantee of ${account} is ${guarantee}; epsilon ${amount(left)} is left.${pure}`;
 }
 
 function day(ms) {
   return new Date(ms).toLocaleDateString("en", { dateStyle: "medium" });
 }
 
-// What the form says, as the API takes it: what is left empty stays as it is. A problem, where an act would leave out what
-// was filled in.
+// The form's values as the API expects them; empty fields stay unchanged. Throws a Problem if the act would ignore a
+// value.
 export function grantOf({ account, epsilon = 0, delta, renew, most, reason }, act) {
   if (act !== "grant" && (renew || most !== undefined)) {
     throw new Problem({ message: "Add only gives more: it changes no period, and nothing was changed.",
@@ -73,7 +73,7 @@ export function grantOf({ account, epsilon = 0, delta, renew, most, reason }, ac
   return ["PUT", path, { ...body, ...(renew ? { renew } : {}), ...totalOf(most) }];
 }
 
-// What all periods may come to, as the API takes it.
+// The total of all periods as the API expects it.
 export function totalOf(most) {
   return most === undefined ? {} : { most_in_total: most === "unlimited" ? most : Number(most) };
 }

@@ -1,4 +1,4 @@
-// Who holds keys: role, group, state; and what an admin changes about them.
+// The holders of keys: role, group, state; and an admin's changes to them.
 
 import { Problem } from "../common/api.js";
 import { byId, copy, element, quiet, show, toast } from "../common/dom.js";
@@ -67,11 +67,11 @@ export function reveal({ name, key: made }) {
   secret.scrollIntoView({ block: "nearest" });
 }
 
-// What the form says, as the API takes it.
+// The form's values as the API expects them.
 export function analystOf({ epsilon, delta, renew, most, ...fields }) {
   const period = renew ? { renew, ...totalOf(most) } : {};
   if (!renew && most !== undefined) {
-    throw new Problem({ message: "The epsilon of all periods needs a period, and nobody was added.", hint: "Say how often the budget is set anew, or leave it empty." });
+    throw new Problem({ message: "No analyst was added: an epsilon for all periods needs a period.", hint: "Choose how often the budget renews, or leave that field empty." });
   }
   return { ...fields, epsilon: Number(epsilon), ...(delta === undefined ? {} : { delta: Number(delta) }), ...period };
 }

@@ -7,7 +7,7 @@ import { attempt, fill, get } from "./office.js";
 const WEEKS = 8;
 const DAY_MS = 86_400_000;
 
-// Sums of all charges, as their pages come: only what was not given back counts.
+// Sums of all charges, updated page by page; charges that were given back do not count.
 export class Weeks {
   constructor() {
     this.sums = new Map();
@@ -36,7 +36,7 @@ function named(week) {
   return new Date(`${week}T00:00Z`).toLocaleDateString("en", { day: "numeric", month: "short", timeZone: "UTC" });
 }
 
-// The Monday of a moment's week, in UTC.
+// The Monday of a time's week, in UTC.
 function monday(ms) {
   const day = Math.floor(ms / DAY_MS);
   return new Date((day - ((day + 3) % 7)) * DAY_MS).toISOString().slice(0, 10);
@@ -44,7 +44,7 @@ function monday(ms) {
 
 const HEADS = ["Number", ["When", "hour"], "Analyst", ["Epsilon", "epsilon"], ["Delta", "delta"], ["State", "state"], ["Mechanism", "mechanism"], ["Request", "request"]];
 
-// keepsQuestions: does the ledger keep their words?
+// keepsQuestions: does the ledger store question texts?
 export function drawCharges(charges, keepsQuestions) {
   show(byId("no-words"), !keepsQuestions);
   show(byId("words"), keepsQuestions);
@@ -54,7 +54,7 @@ export function drawCharges(charges, keepsQuestions) {
   return found();
 }
 
-// The one of that number, also where it is not shown; else those shown of which the request begins so, or whose analyst is.
+// The charge of that number, even if it is not shown; else the shown charges with that request prefix or analyst.
 async function sought(text, charges) {
   const numbered = charges.filter(({ number }) => String(number) === text);
   if (numbered.length) return numbered;

@@ -1,4 +1,4 @@
-// The ledger: does it hold, which is its head, does a head that was noted elsewhere stand in it, and files of it.
+// The ledger: verify it, compare it with a noted head, export it.
 
 import { fetched } from "../common/api.js";
 import { byId, copy, element, quiet, save, show } from "../common/dom.js";
@@ -7,19 +7,19 @@ import { attempt, get, send } from "./office.js";
 const PAGE = 1000;
 
 async function verify() {
-  const told = byId("verified");
-  told.className = "";
-  told.textContent = "Walking…";
+  const shown = byId("verified");
+  shown.className = "";
+  shown.textContent = "Verifying…";
   const { entries, head, fault } = await send("POST", "/ledger/verify");
   const noted = byId("noted-head").value.trim().toLowerCase();
   const [stands, said] = noted ? await standing(noted, entries) : [true, null];
-  told.className = fault || !stands ? "bad" : "";
-  // First of all whether it is the ledger that was noted: that its entries fit one another is little where it is another.
-  told.replaceChildren(...(said ? [element("strong", {}, said), " "] : []), fault ? `${fault} (the ${entries} entries before it hold)` : `All ${entries} entries hold. The last hash is `,
-    ...(fault ? [] : [element("code", {}, head), ". Note it elsewhere: it proves everything before it.", quiet("Copy it", () => copy(head, "The head"))]));
+  shown.className = fault || !stands ? "bad" : "";
+  // Show first whether the noted hash is in this ledger: a replaced ledger can be valid as well.
+  shown.replaceChildren(...(said ? [element("strong", {}, said), " "] : []), fault ? `${fault} (the ${entries} entries before it are valid)` : `All ${entries} entries are valid. The last hash is `,
+    ...(fault ? [] : [element("code", {}, head), ". Write it down elsewhere: it proves all entries before it.", quiet("Copy it", () => copy(head, "The head"))]));
 }
 
-// Where the chain holds, the entry that has this hash has all before it as they were when it was noted.
+// In a valid chain the entry with the noted hash proves all entries before it.
 async function standing(noted, entries) {
   for (let after = 0; after < entries;) {
     const page = await get(`/entries?limit=${PAGE}&after=${after}`);

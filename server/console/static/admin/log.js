@@ -1,4 +1,4 @@
-// The audit log: what was done, in words and units, with the entry itself behind.
+// The audit log: acts as sentences, with their entries.
 
 import { element } from "../common/dom.js";
 import { amount, small, zoned } from "../common/format.js";
@@ -14,7 +14,7 @@ export function drawLog(entries) {
   ]));
 }
 
-// In older ledgers a disabled analyst is an entry of the kind `enabled` that says 0.
+// Older ledgers record a disabled analyst as an entry `enabled` with value 0.
 export function named(kind, { enabled }) {
   if (kind === "enabled" || kind === "disabled") return enabled ? "enabled" : "disabled";
   return kind;

@@ -20,8 +20,8 @@ export async function attempt(act, where = byId("problem")) {
   }
 }
 
-// A table that is a list of cards where there is no room for it: each cell knows its column's name. A head is a name, or a
-// name and what explains it.
+// A table that becomes a list of cards on narrow screens, so each cell has its column's name. A head is a name, or a
+// name and a glossary term.
 export function fill(id, heads, rows, numbers = []) {
   const classOf = (place) => (numbers.includes(place) ? "number" : null);
   const names = heads.map((head) => (typeof head === "string" ? head : head[0]));
@@ -32,7 +32,7 @@ export function fill(id, heads, rows, numbers = []) {
   byId(id).replaceChildren(head, element("tbody", {}, rows.length ? rows.map((row) => element("tr", {}, cells(row))) : empty));
 }
 
-// Pages come in order; `each` sees all of them, and the last rows are what people look at.
+// Pages arrive in order; `each` receives every page, and the last rows are shown.
 export async function newest(path, shown, more = "", each = () => {}) {
   let found = [];
   for (let after = 0; ;) {
@@ -44,8 +44,8 @@ export async function newest(path, shown, more = "", each = () => {}) {
   }
 }
 
-// Why something is changed, which stands in the ledger for good; null: it is not.
-// field: the name of what else is said; choices: what it may be, else any word; reason: said already.
+// Ask for the reason of a change, which the ledger records; null: cancelled.
+// field: the name of another input; choices: its values, else any text; reason: the initial reason.
 export function why(words, { field = null, value = "", choices = null, reason = "" } = {}) {
   const dialog = byId("why");
   const [entry, other] = choices ? [byId("why-choice"), byId("why-field")] : [byId("why-field"), byId("why-choice")];
@@ -65,7 +65,7 @@ export function why(words, { field = null, value = "", choices = null, reason = 
   }, { once: true }));
 }
 
-// Fields of a form that are filled in. What `act` returns is said afterwards; null: nothing was done.
+// Handle a form. The text that `act` returns is shown afterwards; null: nothing was done.
 export function submitted(id, act, done) {
   byId(id).addEventListener("submit", (event) => {
     event.preventDefault();

@@ -1,4 +1,4 @@
-// The policy in words: whom it protects, what is free, what a question may spend; which policies and loads there were.
+// The policy as sentences: whom it protects, what is free, what a question may spend; past policies and data versions.
 
 import { Problem } from "../common/api.js";
 import { byId, element, show, toast } from "../common/dom.js";
@@ -34,7 +34,7 @@ export function protects({ tables, epsilon, max_epsilon: most, delta, time_grain
   return found;
 }
 
-// The text, line by line: what was changed last, and what a reload would take over.
+// Differences line by line: of the last change, and of a reload.
 export function drawChanges({ last, pending }) {
   for (const [id, lines] of [["pending", pending], ["last-change", last]]) {
     show(byId(id), lines.length > 0);

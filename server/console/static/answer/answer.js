@@ -1,4 +1,4 @@
-// An answer with its question: what was asked, at what, when, of which data; as chart, as table, and to take along.
+// An answer with its question, price, time and data version, as chart, table and download.
 
 import { Problem } from "../common/api.js";
 import { chart, drawable, pictured } from "../charts/chart.js";
@@ -150,7 +150,7 @@ function told(error) {
   toast([error.message, error.hint].filter(Boolean).join(" "));
 }
 
-// A question in a line.
+// A question in one line.
 export function titleOf(sql) {
   const line = normal(sql);
   return line.length > TITLE_LENGTH ? `${line.slice(0, TITLE_LENGTH).trimEnd()}…` : line;

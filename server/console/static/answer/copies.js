@@ -1,4 +1,4 @@
-// A question as it is asked elsewhere: each copy names the key by the environment variable that holds it.
+// A question as a command for other tools; each names the environment variable of the key.
 
 // Quoted for sh and for fish, in which a backslash counts within quotes.
 const shell = (text) => `'${text.replace(/['\\]/g, (sign) => `'\\${sign}'`)}'`;
@@ -28,7 +28,7 @@ export function asPython(question) {
   ].join("\n");
 }
 
-// An accuracy is nothing that the wire protocol takes: what is asked with is its epsilon.
+// The wire protocol has no accuracy target, so the copy uses the epsilon.
 export function asPsql({ sql, epsilon }, { name, dataset }) {
   const where = `host=${value(location.hostname)} port=6432 dbname=${value(dataset)} user=${value(name)}`;
   return [

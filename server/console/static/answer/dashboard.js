@@ -1,12 +1,11 @@
-// Several questions with one budget: before they are asked, how well each would be known; afterwards their answers side
-// by side, to be refreshed for nothing.
+// Several questions with one budget: expected errors before, answers side by side afterwards, refreshed free.
 
 import { byId, element, quiet, show } from "../common/dom.js";
 import { about, amount } from "../common/format.js";
 import { coloured } from "../question/tokens.js";
 import { Answer } from "./answer.js";
 
-// What they would cost together, below the editor.
+// Their total cost, below the editor.
 export class Together {
   hide() {
     show(byId("together"), false);
@@ -21,7 +20,7 @@ export class Together {
   }
 }
 
-// The same place in the notebook as one answer has.
+// A dashboard in the notebook.
 export class Dashboard {
   constructor({ summary, charge, answers }, { asked, question, at, me, before }, acts) {
     Object.assign(this, { question, at });
@@ -59,7 +58,7 @@ export class Dashboard {
   }
 }
 
-// The proxy names keys as the database is asked, "customer_0"."c_acctbal"; people wrote c_acctbal, or c.c_acctbal.
+// The proxy names keys with its own aliases, "customer_0"."c_acctbal"; this shows the question's c_acctbal or c.c_acctbal.
 export function worded(note, asked) {
   const sql = asked.map(({ text }) => text).join("\n");
   return note.replace(/"([^"]+)"\."([^"]+)"/g, (_, table, column) => {
@@ -69,13 +68,13 @@ export function worded(note, asked) {
   }).replace(/"([a-z_][a-z0-9_]*)_\d+"(?!\.)/g, "$1");
 }
 
-// Nothing is charged for what it is answered from.
+// The answers that it is derived from are not charged.
 function isPaid({ measured }, place) {
   const own = measured.filter(({ queries }) => queries.includes(place + 1));
   return own.length > 0 && own.every(({ charged }) => !charged);
 }
 
-// What the page has no field for.
+// Settings without a field on the page.
 const NO_FIELD = /; at_most .*$/;
 
 function said({ how, half_width: half, half_width_alone: alone, why }, text) {

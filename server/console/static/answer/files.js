@@ -1,4 +1,4 @@
-// An answer to take along: CSV and Arrow of its rows, SVG and PNG of its pictures.
+// Downloads of an answer: CSV and Arrow of its rows, SVG and PNG of its charts.
 
 import { fetched } from "../common/api.js";
 import { save } from "../common/dom.js";
@@ -8,7 +8,7 @@ const SHARPNESS = 2;
 const STYLED = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "fill-opacity", "stroke-opacity", "font-size", "font-family",
   "font-weight", "text-anchor", "color"];
 
-// As the API's own CSV: an interval beside each noisy value, and at the end the row's marks.
+// CSV as the API writes it: intervals after noisy values, marks at the end.
 export function csv({ columns, rows, intervals, low_precision: weak, clipped }) {
   const wide = columns.map((_, index) => intervals.some((row) => row[index] !== null));
   const marked = wide.some(Boolean);
@@ -20,20 +20,20 @@ export function csv({ columns, rows, intervals, low_precision: weak, clipped }) 
   return [marked ? [...names, "low_precision", "clipped"] : names, ...lines].map((line) => line.map(quoted).join(",")).join("\r\n") + "\r\n";
 }
 
-// A cell that a spreadsheet would run as a formula is made text.
+// Cells that a spreadsheet would run as formulas become text.
 function quoted(cell) {
   if (cell === null || cell === undefined) return "";
   const text = typeof cell === "string" && /^[=+\-@\t\r]/.test(cell) ? `'${cell}` : String(cell);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-// The proxy's own form of what is paid for: asked for as that and nothing else, it costs nothing.
+// Arrow of a paid answer from the proxy; `reuse: only` makes it free.
 export async function arrow(question) {
   const { max_relative_error: _, ...asked } = question;
   save(await fetched("POST", "/v1/query", { ...asked, reuse: "only" }, ARROW), "answer.arrow", ARROW);
 }
 
-// Pictures under one another, with what the page's style gives them written into them.
+// Charts below one another, with the page's style written into them.
 export function svgOf(pictures) {
   const boxes = pictures.map((picture) => picture.getBoundingClientRect());
   const width = Math.ceil(Math.max(...boxes.map((box) => box.width)));

@@ -1,5 +1,5 @@
-// The answers of this tab, newest first: each stays with its question until it is closed. The newest one is open, those
-// before are folded to a line. A page that is loaded again has the questions, and opens what was paid for, free.
+// The answers of this tab with their questions, newest first, until they are closed. The newest is open, earlier ones are
+// folded. A reloaded page has the questions and opens paid answers free.
 
 import { byId, element, show } from "../common/dom.js";
 import { coloured } from "../question/tokens.js";

@@ -1,4 +1,4 @@
-// An answer as a table: what is noise is grey, what was put below nothing by noise says so, and the exact value is a hover away.
+// An answer as a table: noise is grey, values that noise made negative are marked, and hovering shows all digits.
 
 import { element } from "../common/dom.js";
 import { isMoment, isNumber, number, plain, range } from "../common/format.js";
@@ -24,19 +24,19 @@ export function table(answer) {
   return element("table", {}, more, element("thead", {}, head), element("tbody", {}, body));
 }
 
-// A number whose noise alone put it at nothing, or below it.
+// A number that noise made zero or negative.
 export function isNoise(value, raw, type, interval) {
   return Boolean(interval) && ((raw !== null && raw < 0) || (type === "int8" && value < 0));
 }
 
-// isKey: is it rather a name than an amount?
+// isKey: is it a name, not an amount?
 export function worded(value, raw, type, interval, isKey = false) {
   if (value === null) return "NULL";
   if (isNoise(value, raw, type, interval)) return "0 (noise)";
   return isNumber(type) ? (isKey ? plain(value) : number(value, type)) : String(value);
 }
 
-// By column: numbers without an interval are keys beside noisy ones; where all is exact, those that may be years are.
+// By column: beside noisy columns, numbers without intervals are keys; in exact answers those that may be years.
 function keys({ columns, rows, intervals, covers }) {
   return columns.map(({ type }, index) => isNumber(type) && !intervals.some((row) => row[index]) &&
     rows.every((row) => row[index] === null || (Number.isInteger(row[index]) && (covers !== "exact" || Math.abs(row[index]) < YEARS))));

@@ -1,4 +1,4 @@
-// What an axis says: numbers as 2.5 k and 1.2 M, months as Jan 2021, and as many labels as there is room for.
+// Axis labels: numbers as 2.5 k and 1.2 M, months as Jan 2021, as many as fit.
 
 const UNITS = [[1e12, "T"], [1e9, "B"], [1e6, "M"], [1e3, "k"]];
 const PLAIN = new Intl.NumberFormat("en", { maximumSignificantDigits: 12, useGrouping: false });
@@ -16,7 +16,7 @@ export function widthOf(texts) {
   return Math.ceil(d3.max(texts, (text) => pen.measureText(text).width) ?? 0);
 }
 
-// A text that is wider than there is room for ends in dots.
+// Shorten a text that is too wide, with dots at its end.
 export function cut(text, room) {
   if (widthOf([text]) <= room) return text;
   const letters = [...text];
@@ -29,7 +29,7 @@ export function words(keys, row) {
   return keys.map(({ index }) => row[index] ?? "NULL").join(", ");
 }
 
-// How numbers that stand side by side are written: short, unless that takes more than two decimals to tell them apart.
+// How neighbouring numbers are written: short, unless they then need more than two decimals to differ.
 export function written(numbers) {
   const large = numbers.filter((value) => Math.abs(value) >= 1000);
   const exact = large.every((value) => Math.abs(scaled(value)[0] * 100 - Math.round(scaled(value)[0] * 100)) < 1e-6);
@@ -45,25 +45,25 @@ function scaled(value) {
   return [value / size, unit];
 }
 
-// Keys are rather names than amounts: 1998 stays a year.
+// Numeric keys are names, not amounts: 1998 stays a year.
 export function writtenKeys(numbers) {
   const short = numbers.some((value) => Math.abs(value) >= 10_000) && numbers.every((value) => value === 0 || isShort(value));
   return short ? written(numbers) : (value) => PLAIN.format(value);
 }
 
-// Two decimals of a unit tell it: 20 k, and not 10115.
+// Is it exact with two decimals of a unit? 20 k is, 10115 is not.
 function isShort(value) {
   const [part] = scaled(value);
   return Math.abs(100 * part - Math.round(100 * part)) < 1e-6;
 }
 
-// Moments of an answer stand without a zone, or at UTC; null where a text is none.
+// A time without a zone, or at UTC; null for other texts.
 export function moment(text) {
   const found = new Date(`${String(text).replace(" ", "T").replace(/\+00(:00)?$/, "")}${/\d:\d/.test(text) ? "Z" : ""}`);
   return Number.isNaN(found.getTime()) ? null : found;
 }
 
-// How moments that stand side by side are written: no finer than they are.
+// How neighbouring times are written: no finer than they are.
 export function writtenMoments(moments) {
   const all = (floor) => moments.every((when) => floor(when).getTime() === when.getTime());
   if (all(d3.utcYear)) return d3.utcFormat("%Y");
@@ -107,8 +107,8 @@ export function labelWidth({ ticks, tickFormat }) {
   return widthOf(ticks.map(tickFormat));
 }
 
-// A scale of keys in their order: numbers at even distances, so that a gap shows; dates, and what is irregular, side by
-// side; NULL behind them all. Each row with its `key` is given its `place`, which is what the scale takes.
+// A scale of ordered keys: numbers at even distances, so that gaps show; dates and irregular keys side by side; NULL
+// last. Each row with its `key` gets its `place`, the scale's value.
 export function keyScale(rows, isTime, label, room) {
   const valueOf = ({ key }) => (key === null ? null : isTime ? moment(key)?.getTime() ?? null : Number(key));
   const present = d3.sort(new Set(rows.map(valueOf).filter((value) => value !== null)));
@@ -135,7 +135,7 @@ function namesOf(values, isTime) {
   return moments.map(writtenMoments(moments));
 }
 
-// All multiples of one step, where numbers stand at such and not too many are missing among them.
+// All multiples of one step, if the numbers are such and not too many are missing.
 function even(numbers) {
   const step = d3.min(d3.pairs(numbers), ([one, next]) => next - one) ?? null;
   const placeOf = (value) => (value - numbers[0]) / step;

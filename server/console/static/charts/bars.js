@@ -1,4 +1,4 @@
-// Lying bars with error bars, a row each: the largest first, or in the order that the question asked for.
+// Horizontal bars with error bars, one per row: the largest first, or in the question's order.
 
 import { cut, labelWidth, numberScale, widthOf } from "./axes.js";
 import { BAR, WHISKER, arrows } from "./states.js";

@@ -1,4 +1,4 @@
-// Quantiles of one thing, a box for each row: quartiles, median with its interval, and whiskers to the ends.
+// Quantiles as a box for each row: quartiles, the median with its interval, and whiskers to the ends.
 
 import { isMoment, isNumber, number, range } from "../common/format.js";
 import { cut, keyScale, labelWidth, moment, numberScale, timeScale, upTo, widthOf, words } from "./axes.js";

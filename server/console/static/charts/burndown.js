@@ -1,4 +1,4 @@
-// What is left of an account over time: from its charges, newest last.
+// What is left of an account over time, from its charges, newest last.
 
 import { element } from "../common/dom.js";
 import { amount, small } from "../common/format.js";

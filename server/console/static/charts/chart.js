@@ -88,7 +88,7 @@ function figures(answer, keys, { index, name, type }, { width, ordered }) {
   return [figure(bars(points, name, width, { ordered }), name, keys)];
 }
 
-// A line for each kind, where they are few enough to be told apart; else nothing.
+// A line for each kind, if they are few enough to be distinguished; else nothing.
 function overTime(points, keys, dates, name, width) {
   const kind = keys.length === 2 ? 1 - dates : null;
   const dated = points.map((point) => ({ ...point, key: point.cells[dates], panel: kind === null ? "" : String(point.cells[kind] ?? "NULL") }));

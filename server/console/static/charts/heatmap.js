@@ -1,4 +1,4 @@
-// Two keys as a field: a cell for each pair, darker for more; hollow where it may be nothing but noise.
+// A cell for each pair of two keys, darker for more; hollow for low precision.
 
 import { isMoment, isNumber, number } from "../common/format.js";
 import { cut, keyScale, widthOf } from "./axes.js";
@@ -8,7 +8,7 @@ const WIDEST = 160; // label of a row
 const NARROWEST = 16; // cell
 const MOST_ROWS = 60;
 
-// Which key goes along: the one in an order of its own, else the one with more values where there is room for their names.
+// The horizontal key: the ordered one, else the one with more values if their names fit.
 export function heatmap(points, keys, name, width) {
   const counts = keys.map((_, place) => new Set(points.map(({ cells }) => cells[place])).size);
   const inOrder = keys.map(({ type }) => isMoment(type) || isNumber(type));

@@ -1,4 +1,4 @@
-// Standing bars in the order of a key that is a number, with intervals as whiskers.
+// Vertical bars in the order of a numeric key, with intervals as whiskers.
 
 import { keyScale, labelWidth, numberScale, upTo } from "./axes.js";
 import { BAR, WHISKER, arrows } from "./states.js";

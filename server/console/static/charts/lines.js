@@ -33,7 +33,7 @@ export function lines(points, name, width) {
   return { picture, notes: undated ? [`Rows without a date, which only the table has: ${undated}.`] : [] };
 }
 
-// A kind's name at the end of its line, moved where two would stand on each other.
+// A kind's name at the end of its line, moved to avoid overlaps.
 function names(kinds, y, colour) {
   const scale = d3.scaleLinear(y.domain, [HEIGHT - 30, 28]);
   const ends = d3.sort(kinds.map(([, points]) => points.at(-1)), ({ value }) => scale(value));

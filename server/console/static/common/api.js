@@ -1,4 +1,4 @@
-// The HTTP API as the page uses it. The key lives in this tab only.
+// The HTTP API. The key is stored in this tab only.
 
 const KEY = "noisegate.key";
 
@@ -17,7 +17,7 @@ export const key = {
 
 const DISABLED = "28000"; // the key is right, and its holder may not ask any more
 
-// What every page says of a key that does not sign in.
+// The message for a key that does not sign in.
 export function refused(problem) {
   return problem.status === 401 && problem.code !== DISABLED ? UNKNOWN_KEY : problem;
 }
@@ -47,7 +47,7 @@ export async function call(method, path, body, headers = {}, signal = undefined)
   return { status: response.status, body: parsed, location: response.headers.get("Location"), requestId: response.headers.get("X-Request-Id") };
 }
 
-// A file: its bytes, whatever they are.
+// The bytes of a file.
 export async function fetched(method, path, body, accept) {
   const response = await sent(method, path, body, accept ? { Accept: accept } : {});
   if (!response.ok) throw new Problem(await response.json(), response.status);

@@ -23,8 +23,8 @@ export function quiet(words, onclick, more = {}) {
   return element("button", { type: "button", class: "quiet", onclick, ...more }, words);
 }
 
-// Something open that closes on Escape, and once somebody clicks or goes elsewhere; returns how to listen no more. What
-// unfolds by itself is listened to always: the word that it did comes later than a quick key.
+// Close something on Escape or on a click or focus elsewhere; returns a function that stops listening. Elements that
+// unfold by themselves are listened to always, since their event arrives later than a quick key.
 export function dismissed(shown, close, { also = [], isOpen = () => true } = {}) {
   const outside = (event) => { if (isOpen() && ![shown, ...also].some((one) => one.contains(event.target))) close(false); };
   const escape = (event) => {
@@ -42,7 +42,7 @@ export function dismissed(shown, close, { also = [], isOpen = () => true } = {})
   };
 }
 
-// A button that unfolds others; it folds when one is taken, or when somebody looks elsewhere.
+// A button that unfolds others; it folds after a choice or on focus elsewhere.
 export function menu(words, buttons) {
   const made = element("details", { class: "menu" }, element("summary", {}, words), element("div", { class: "items" }, buttons));
   made.addEventListener("click", (event) => { if (event.target.closest("button")) made.open = false; });
@@ -57,7 +57,7 @@ export function menu(words, buttons) {
   return made;
 }
 
-// A word for a moment at the bottom of the page, also for who listens.
+// A short message at the bottom of the page, announced to screen readers.
 export function toast(words) {
   const place = byId("toast");
   place.textContent = words;
@@ -66,7 +66,7 @@ export function toast(words) {
   toast.timer = setTimeout(() => show(place, false), Math.max(4000, 60 * words.length));
 }
 
-// A problem's words, in a place for them; null: there is none.
+// Show a problem's text in its element; null: hide it.
 export function tell(problem, where) {
   show(where, Boolean(problem));
   where.replaceChildren(...(problem ? [element("strong", {}, problem.message), ...(problem.hint ? ["\n", problem.hint] : [])] : []));
@@ -78,8 +78,8 @@ export function save(content, name, type) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
-// Control characters are keys on the terminal that a text is pasted into: one of them ends a line, and what stands behind
-// it is a command. Others make a text look like another one. Nobody types them into a question.
+// Control characters act as keys in a terminal into which a text is pasted: one of them ends a line, and the rest becomes
+// a command. Others make a text look like another one. No keyboard types them.
 const CONTROL = /(?![\t\n\r])[\p{Cc}\u202a-\u202e\u2066-\u2069]/u;
 
 export function typable(text) {

@@ -1,4 +1,4 @@
-// Numbers and names as people read them.
+// Numbers and names as text.
 
 const WHOLE = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const PLAIN = new Intl.NumberFormat("en", { maximumSignificantDigits: 15, useGrouping: false });
@@ -11,7 +11,7 @@ export function number(value, type = "float8") {
   return type === "int8" || Math.abs(value) >= 10_000 ? WHOLE.format(value) : SHORT.format(value);
 }
 
-// Keys are rather names than amounts: 2023 stays a year.
+// Numeric keys are names, not amounts: 2023 stays a year.
 export function plain(value) {
   return PLAIN.format(value);
 }
@@ -20,7 +20,7 @@ export function amount(value) {
   return SHORT.format(value);
 }
 
-// Two digits are enough of what is only about so much: 12, 0.83, 43,000, 160 million.
+// Approximate numbers with two digits: 12, 0.83, 43,000, 160 million.
 export function about(value) {
   return Math.abs(value) >= 1e6 ? LARGE.format(value) : TWO.format(value);
 }
@@ -61,7 +61,7 @@ export function when(moment, timeStyle = "short") {
   return new Date(moment).toLocaleString("en", { dateStyle: "medium", timeStyle });
 }
 
-// With its zone named, for who compares it with what others wrote down.
+// With its time zone, for comparison with other records.
 export function zoned(moment) {
   return new Date(moment).toLocaleString("en", {
     year: "numeric", month: "short", day: "numeric", hour: "numeric", minute: "2-digit", timeZoneName: "short",

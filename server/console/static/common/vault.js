@@ -1,5 +1,5 @@
-// What a browser keeps for the next time, sealed with a key that is made from the analyst's: on a shared computer nobody
-// else opens it. Where the browser has no cryptography (a page over plain HTTP) it is kept in this tab only.
+// What a browser stores for the next visit, encrypted with a key derived from the analyst's, so that other people at a
+// shared computer cannot read it. Without cryptography (a page over plain HTTP) it is stored in this tab only.
 
 const PREFIX = "noisegate.vault.";
 const KEPT_AT_SIGN_OUT = ".saved";
@@ -43,8 +43,8 @@ export class Vault {
   }
 }
 
-// Signing out leaves nothing readable of the analyst's behind in this browser, nor in the page: a reload could restore
-// what was typed, a page that is opened anew cannot. What was saved by name stays, sealed.
+// Signing out leaves nothing readable of the analyst's in this browser. The page is opened anew, since a reload could
+// restore what was typed. Saved questions stay, encrypted.
 export function signOut(vault = null) {
   if (vault) vault.closed = true;
   for (const store of [sessionStorage, localStorage]) {

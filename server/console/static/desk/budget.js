@@ -1,5 +1,5 @@
-// The gauge: what is left, and what the question that stands in the editor would take of it; behind it, the period, what
-// the last questions cost and how many more like them there are.
+// The gauge: what is left, and what the question in the editor would spend; on a click the period, the cost of the last
+// questions and how many more fit.
 
 import { byId, dismissed, element, show } from "../common/dom.js";
 import { amount, several, small, when } from "../common/format.js";
@@ -64,7 +64,7 @@ export class BudgetGauge {
   }
 }
 
-// How many more, in words that are right for none and for few.
+// The remaining questions as a sentence.
 export function more(questions, like) {
   const last = like === 1 ? "your last one" : `your last ${like}`;
   if (questions === 0) return `not enough for another question like ${last}`;

@@ -1,4 +1,4 @@
-// Past questions: the ledger knows the charges; this browser, sealed, or the ledger where it keeps them, knows the words.
+// Past questions: charges from the ledger, texts from this browser (encrypted) or from the ledger if it stores them.
 
 import { byId, element } from "../common/dom.js";
 import { amount, when } from "../common/format.js";
@@ -6,10 +6,10 @@ import { normal, statements } from "../question/tokens.js";
 
 const KEPT = 200;
 
-// What was asked in another browser, where the ledger keeps the words of questions.
+// A question of another browser, if the ledger stores question texts.
 const kept = ({ sql, parameters, epsilon, delta }) => (sql && !parameters.length ? { sql, epsilon, ...(delta ? {} : { delta: 0 }) } : null);
 
-// The charges of one request, the newest of which is its answer's: a dashboard has several, and an accuracy may have two.
+// The charges of one request, the newest is its answer's. A dashboard has several, an accuracy target up to two.
 export function together(charges) {
   const requests = new Map();
   for (const charge of charges) {
@@ -24,7 +24,7 @@ export function together(charges) {
 
 const dayOf = (moment) => new Date(moment).toLocaleDateString("en", { dateStyle: "medium" });
 
-// A day, and what was spent on it as far as the list goes.
+// A day, with what the listed charges spent on it.
 function heading(day, those) {
   const spent = those.filter(({ state }) => state !== "released").reduce((sum, { whole }) => sum + whole, 0);
   return element("li", { class: "day" }, `${day}: epsilon ${amount(spent)}`);

@@ -1,4 +1,4 @@
-// Questions saved by name, in this browser: sealed with the key, so that they are there again after the next sign-in.
+// Questions saved by name in this browser, encrypted with the key and available after the next sign-in.
 
 import { byId, element, quiet, toast } from "../common/dom.js";
 

@@ -1,4 +1,4 @@
-// A tour of a minute: what is where, and what the words mean that everything here turns on.
+// A short tour of the page and its main terms.
 
 import { byId, dismissed, element, quiet } from "../common/dom.js";
 import { when } from "../common/format.js";
@@ -12,7 +12,7 @@ const STEPS = [
   ["#budget", "Mind your budget", null],
 ];
 
-// Whether what is spent comes back differs from analyst to analyst.
+// Some budgets renew, others do not.
 export function ofBudget({ renew, renews_at_ms: renews } = {}) {
   const spent = renews ? `Your budget begins anew${renew ? ` each ${renew}` : ""}, next on ${when(renews)}; until then what you have spent stays spent.`
     : "What you have spent stays spent: your budget does not begin anew, unless an administrator adds to it.";

@@ -1,5 +1,5 @@
-// A question under way: what takes longer than a second becomes a job, which is looked after until it is done, also by
-// a page that is opened again meanwhile.
+// A running question. If it takes longer than a second it becomes a job, which is polled until it is done, also by a
+// reloaded page.
 
 import { api, call } from "../common/api.js";
 
@@ -50,7 +50,7 @@ export class Asking {
     }
   }
 
-  // At once for who waits; the proxy is told as soon as it has said under which name the question goes on.
+  // The page stops waiting at once. The proxy is notified as soon as the request id is known.
   cancel() {
     this.cancelled = true;
     this.stop();

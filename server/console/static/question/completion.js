@@ -1,4 +1,4 @@
-// What a word in the making may become: tables where tables stand, columns of the tables that the statement names.
+// Completions of a word: tables after FROM and JOIN, columns of the tables that the statement names.
 
 import { KEYWORDS, statements } from "./tokens.js";
 
@@ -6,7 +6,7 @@ const SHOWN = 12;
 const NAME = String.raw`[A-Za-z_][\w$]*(?:\.[A-Za-z_][\w$]*)?`;
 const ALIASED = new RegExp(String.raw`\b(?:FROM|JOIN|,)\s*(${NAME})(?:\s+(?:AS\s+)?([A-Za-z_][\w$]*))?`, "gi");
 
-// Returns what may stand there ({text, type}), and what of it is typed already.
+// Returns the completions ({text, type}) and the typed prefix.
 export function completions(sql, cursor, tables) {
   const before = sql.slice(0, cursor);
   const [, path = null, word = ""] = /(?:([A-Za-z_][\w$.]*)\.)?([A-Za-z_][\w$]*)?$/.exec(before);
@@ -33,7 +33,7 @@ function starts(text, typed) {
 const tableOf = ({ sql }) => ({ text: sql, type: "table" });
 const columnsOf = ({ columns }) => columns.map(({ name, type }) => ({ text: name, type }));
 
-// A name once, however many tables have it; what is there already completes nothing.
+// Each name once; a complete word has no completion.
 function few(found, typed) {
   const seen = new Map(found.map((one) => [one.text, one]).reverse());
   const order = [...new Set(found.map(({ text }) => text))];
@@ -44,7 +44,7 @@ function statementAt(sql, cursor) {
   return statements(sql).filter(({ start }) => start <= cursor).at(-1)?.text ?? sql;
 }
 
-// The tables that a statement names, under each name that it gives them.
+// The tables that a statement names, by their aliases.
 function tablesOf(statement, tables) {
   return [...statement.matchAll(ALIASED)].flatMap(([, name, alias]) => {
     const table = tables.find(({ sql }) => [sql, sql.split(".").at(-1)].some((one) => one.toLowerCase() === name.toLowerCase()));

@@ -1,4 +1,4 @@
-// What may be asked in place of rows: how many there are, by what the policy names the values of.
+// Suggests counts instead of rows, by columns whose values the policy lists.
 
 import { statements, tokens } from "./tokens.js";
 
@@ -6,7 +6,7 @@ const MOST_VALUES = 50;
 const MOST_OFFERED = 3;
 const ENDS = new Set(["group", "having", "order", "limit", "offset", "fetch", "for", "union", "intersect", "except", "window"]);
 
-// Pairs of words and SQL; none where the statement is no simple SELECT of rows.
+// Pairs of a label and SQL; none unless the statement is a simple SELECT of rows.
 export function counts(sql, tables) {
   const [only, ...more] = statements(sql);
   const rows = only && !more.length ? source(only.text) : null;
@@ -23,7 +23,7 @@ export function counts(sql, tables) {
   return [...by, ["Count them", `SELECT count(*)\n${rows.from}`]];
 }
 
-// What is selected, and FROM with WHERE, of a SELECT that has nothing before it and no subquery.
+// The select list, and FROM with WHERE, of a SELECT without subqueries.
 function source(sql) {
   const words = tokens(sql);
   const at = (word) => words.findIndex(({ text, kind }) => kind !== "string" && kind !== "comment" && text.toLowerCase() === word);

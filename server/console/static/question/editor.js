@@ -1,4 +1,4 @@
-// A text area over a coloured copy of itself, with completions and a mark where a problem is.
+// A text area over a coloured copy of itself, with completions and a mark at a problem.
 
 import { element, show } from "../common/dom.js";
 import { completions } from "./completion.js";

@@ -1,5 +1,5 @@
-// How well a question would be answered, said before it is charged: in parts of the answer where anything tells how large
-// that is (the analyst's own answers), else of answers of some sizes.
+// The expected error of a question before it is charged: relative to the analyst's own earlier answer if there is one,
+// else for answers of some sizes.
 
 import { about, amount, percent } from "../common/format.js";
 
@@ -7,8 +7,8 @@ const USELESS_ROWS = 1e7; // together; where nothing is known of how many there 
 const TEST = 0.1; // of the epsilon: what a test spends
 const POOR = 0.5; // of a value: its interval is then wider than the value
 
-// {headline, more, useless, test}: two sentences for people, a warning or null, and the epsilon of a test that would tell
-// more. What a person adds decides, and only an answer to the same question tells it: no other question's is used.
+// {headline, more, useless, test}: two sentences, a warning or null, and the epsilon of a test that would show more. The
+// error depends on what a person adds, which only an answer to the same question shows.
 export function estimate(explanation, within = null) {
   if (!explanation.privacy_units.length) return { headline: "Exact", more: "Public tables only.", useless: null };
   if (explanation.most_epsilon && within) return foundOut(explanation, within);
@@ -22,7 +22,7 @@ export function estimate(explanation, within = null) {
   return ofSizes(noise[0], explanation);
 }
 
-// Nothing known tells what the accuracy needs: a first release does, and both are charged.
+// If the epsilon for the accuracy target is unknown, a first release finds it; both are charged.
 function foundOut({ epsilon, most_epsilon: most }, within) {
   return {
     headline: `Right within ${percent(within)}, if epsilon ${amount(most)} can do it`,
@@ -39,7 +39,7 @@ function halfOf([label, pairs]) {
   return { label, tau, half, wideTau, wide, public: pairs.length === 1 };
 }
 
-// A range: up to its upper end nine of ten such answers stay.
+// A range whose upper end nine of ten such answers stay below.
 function fromErrors(known, explanation) {
   const bad = (part) => part === null || part > 1;
   const [first] = known.toSorted((one, other) => (other.most ?? Infinity) - (one.most ?? Infinity));
@@ -50,12 +50,12 @@ function fromErrors(known, explanation) {
   const headline = typical > 1
     ? `Nothing but noise, ${about(typical)} times ${rows ? "a typical row" : "the answer"}`
     : `${range[0].toUpperCase()}${range.slice(1)}${rows ? " for a typical row" : ""}`;
-  const smallest = !rows ? "" : first.worst === null ? " Nothing is certain of the smallest rows." : ` The smallest row: ${percent(first.worst)} or more.`;
+  const smallest = !rows ? "" : first.worst === null ? " The precision of the smallest rows is unknown." : ` The smallest row: ${percent(first.worst)} or more.`;
   const more = `Judged by your own earlier answer to this question: nine of ten such answers stay within the range.${smallest}`;
   return { headline, more, useless: bad(typical) ? saysNothing(explanation) : null, poor: bad(most) || most > POOR };
 }
 
-// Which bound is chosen depends on the data, and nothing tells it before an answer does.
+// The chosen clipping threshold depends on the data and is unknown before an answer.
 function ofSizes(noise, explanation) {
   const { half, tau, wide, wideTau } = noise;
   const each = explanation.n_groups === 1 ? "" : " in each row";
@@ -63,7 +63,7 @@ function ofSizes(noise, explanation) {
   const useless = noise.label.startsWith("count") && groups * half > USELESS_ROWS ? saysNothing(explanation, noise) : null;
   if (noise.public) return { headline: `± ${about(half)}${each}`, more: `± ${about(half)}${each}, whatever its value.`, useless };
   const headline = useless ? `Nothing but noise below ${about(half)}${each}` : `Not known yet: ± ${about(half)} or more${each}`;
-  const more = `± ${about(half)}${each} if nobody adds more than ${about(tau)}, ± ${about(wide)} if somebody adds ${about(wideTau)}: what people add decides.`;
+  const more = `± ${about(half)}${each} if each person adds at most ${about(tau)}, ± ${about(wide)} if up to ${about(wideTau)}.`;
   return { headline, more, useless, test: explanation.epsilon > 0 ? TEST * explanation.epsilon : null };
 }
 

@@ -1,4 +1,4 @@
-// Questions to begin with, which the proxy finds good for its own schema: those about people first, each by its table.
+// Example questions that the proxy suggests for its schema, those about people first.
 
 import { byId, element, quiet } from "../common/dom.js";
 

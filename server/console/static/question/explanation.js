@@ -1,4 +1,4 @@
-// Before you run: how exact the answer would be, then what it costs, then whom it protects; how it comes about is folded.
+// The explanation before a run: the expected error, the cost, whom it protects; details are folded.
 
 import { byId, element, quiet, show } from "../common/dom.js";
 import { help } from "../common/glossary.js";
@@ -114,13 +114,13 @@ function how(explanation) {
   return found;
 }
 
-// Noise grows with what one person may add: what a whole row adds, and many times as much.
+// The width at the contribution of one whole row, and at a much larger clipping threshold.
 function expected(pairs, row = 0) {
   if (!pairs.length) return "depends on the rows";
   const first = Math.max(0, pairs.findIndex(([tau]) => tau >= row));
   const [tau, width] = pairs[first];
   const [wideTau, wide] = pairs[Math.min(pairs.length - 1, first + 5)];
-  return `within ± ${number(width)} if nobody adds more than ${number(tau)}` +
+  return `within ± ${number(width)} if each person adds at most ${number(tau)}` +
     (wide > width ? `, ± ${number(wide)} if up to ${number(wideTau)}` : "");
 }
 

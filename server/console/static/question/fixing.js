@@ -1,4 +1,4 @@
-// A refusal beside the question: what is wrong, where, and, where the proxy names the word that was meant, that word at a click.
+// A refusal beside the question: what is wrong and where, with the proxy's correction at a click.
 
 import { byId, quiet, show, tell } from "../common/dom.js";
 import { counts } from "./counting.js";

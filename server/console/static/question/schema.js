@@ -1,4 +1,4 @@
-// The tables that may be asked: a tree to look at, and to take names from.
+// The tables that may be queried, as a tree from which names can be inserted.
 
 import { byId, element } from "../common/dom.js";
 

@@ -1,8 +1,8 @@
-// A question as a link within the proxy: its words stand in the fragment, which browsers send to nobody; never a key.
+// A question as a link within the proxy: its text is in the fragment, which browsers do not send to servers. It never holds a key.
 
 import { typable } from "../common/dom.js";
 
-// What is said once a link is copied.
+// The message after a link is copied.
 export const LINKED = "Link copied. It holds the question, no answer and no key: who opens it, with an own key, pays for the answer or has paid.";
 
 const FIELDS = { sql: "sql", epsilon: "epsilon", max_relative_error: "within" };
@@ -13,7 +13,7 @@ export function linkTo(question) {
   return `${location.origin}/#${fragment}`;
 }
 
-// The question of this page's address, taken out of it; null: there is none.
+// Take the question out of the page's address; null: there is none.
 export function linked() {
   const fragment = new URLSearchParams(location.hash.slice(1));
   const sql = fragment.get("sql");

@@ -1,5 +1,4 @@
-// That no account can pay for the question, as the proxy would refuse it: said before it is asked, with what may be
-// asked instead.
+// The refusal of a question that no account can pay for, shown before it is asked, with what to ask instead.
 
 import { byId, element, quiet, show, tell } from "../common/dom.js";
 

@@ -1,5 +1,4 @@
-// What a question may spend: epsilon as a number and on a slider, which grows by the same factor with each step; or how
-// exact the answer must be.
+// What a question may spend: epsilon as a number and on a logarithmic slider, or an accuracy target.
 
 import { byId, show } from "../common/dom.js";
 import { amount } from "../common/format.js";

@@ -1,4 +1,4 @@
-// SQL to coloured pieces: enough for the eye, the proxy's own parser decides.
+// SQL as coloured tokens, for display only.
 
 import { element } from "../common/dom.js";
 
@@ -22,32 +22,32 @@ export function tokens(sql) {
   });
 }
 
-// The statements of a text, cut at each `;` that is no part of a string or a comment; empty ones are left out. Comments
-// before and behind one are nobody's: the one behind a `;` may speak of what stands before it.
+// The statements of a text, split at each `;` that is no part of a string or a comment; empty ones are left out. Comments
+// between statements are left out: one behind a `;` may describe the statement before it.
 export function statements(sql) {
   const found = [];
   let [start, end] = [null, 0];
-  const cut = () => {
+  const split = () => {
     if (start !== null) found.push({ text: sql.slice(start, end), start });
     start = null;
   };
   for (const { text, kind, start: at } of tokens(sql)) {
-    if (text === ";" && !kind) cut();
+    if (text === ";" && !kind) split();
     else if (kind !== "comment" && text.trim()) {
       start ??= at;
       end = at + text.length;
     }
   }
-  cut();
+  split();
   return found;
 }
 
-// Coloured SQL, to look at.
+// Coloured SQL for display.
 export function coloured(sql) {
   return tokens(sql).map(({ text, kind }) => (kind ? element("span", { class: `tok-${kind}` }, text) : text));
 }
 
-// The same question in one line, however it is spaced and commented.
+// A question in one line, without comments.
 export function normal(sql) {
   const pieces = tokens(sql).map(({ text, kind }) => (kind === "comment" || !text.trim() ? " " : text)).join("");
   return pieces.replace(/\s+/g, " ").replace(/(\s*;)?\s*$/, "").trim();
