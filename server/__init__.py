@@ -1,1 +1,1 @@
-"""Everything that talks: HTTP, the databases, the ledger, the command line."""
+"""Everything that communicates: HTTP, PostgreSQL's protocol, databases, the ledger and the command line."""

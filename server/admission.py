@@ -1,4 +1,4 @@
-"""Where a request waits: on the event loop or in threads; what is kept never behind what must be measured."""
+"""Where a request waits: on the event loop or in threads. Cached answers never wait for measurements."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 from server.answers.work import Cached, Work
-from server.ledger.balance import Outlook
+from server.ledger.balance import RemainingQuestions
 from server.ledger.ledger import Ledger
 from server.lru_cache import LruCache
 from server.query import QueryRequest, QueryResponse
 from server.scheduling.thread_pool import ThreadPool
 
 STRANGERS = 2
-"""Of those who are not known yet, this many are looked up at once."""
+"""This many clients that are not authenticated yet are looked up at once."""
 
 _WAITING_STRANGERS = 256
 _MOST_KNOWN = 10_000
@@ -25,13 +25,10 @@ Result = TypeVar("Result")
 
 
 class LedgerReads:
-    """A key, a budget, a kept answer: on the event loop where the ledger is a file of this machine, else in threads.
+    """Short reads of the ledger: on the event loop for a local file, else in threads.
 
-    Such a read takes some 20 microseconds and waits for nobody; a thread that is woken for it on another core, and
-    wakes the loop again, takes several times as long. A read over a network may wait, and has to be in a thread.
-
-    Args:
-      threads: where reads wait otherwise.
+    A local read takes about 20 microseconds and never waits; handing it to a thread takes several times as long. A
+    read over a network may wait, so it needs a thread.
     """
 
     def __init__(self, ledger: Ledger, at_once: bool, threads: ThreadPool) -> None:
@@ -41,17 +38,17 @@ class LedgerReads:
         self._strangers = ThreadPool(running=STRANGERS, waiting=_WAITING_STRANGERS)
         self._known: LruCache[str, bool] = LruCache(_MOST_KNOWN)
 
-    async def outlook(self, analyst: str) -> Outlook:
-        """The accounts that pay, and how many more questions that is; milliseconds, so in a thread.
+    async def remaining_questions(self, analyst: str) -> RemainingQuestions:
+        """The accounts that pay and the remaining questions. It takes milliseconds, so it runs in a thread.
 
         Raises: UnknownAnalyst, TooManyQueries.
         """
-        return await self._threads.call(self._ledger.outlook, analyst)
+        return await self._threads.call(self._ledger.remaining_questions, analyst)
 
     async def of_stranger(
         self, function: Callable[Parameters, Result], /, *args: Parameters.args, **kwargs: Parameters.kwargs
     ) -> Result:
-        """Read for somebody who has proven nothing yet, in the lane of strangers. Raises: as `call`."""
+        """Read for a client that is not authenticated yet, in a lane of its own. Raises: as `call`."""
         if self.at_once:
             return function(*args, **kwargs)
         return await self._strangers.call(function, *args, **kwargs)
@@ -64,14 +61,11 @@ class LedgerReads:
         *args: Parameters.args,
         **kwargs: Parameters.kwargs,
     ) -> Result:
-        """Read whose it is what somebody shows who is not known yet.
+        """Authenticate a client.
 
-        What was found once goes the way of all reads. What never was waits in a lane of its own, so that guesses, of
-        which anybody may send any number, delay nobody who holds a key.
+        Known clients take the way of all reads. Unknown ones wait in their own lane, so that any number of guesses
+        delays nobody with a key.
 
-        Args:
-          shown: a key's hash, or a name.
-          function: finds whose it is; None for nobody.
         Raises: as `call`.
         """
         was_known = self._known.get(shown)
@@ -83,9 +77,9 @@ class LedgerReads:
     async def call(
         self, function: Callable[Parameters, Result], /, *args: Parameters.args, **kwargs: Parameters.kwargs
     ) -> Result:
-        """Read.
+        """Read on the event loop or in a thread.
 
-        Raises: TooManyQueries when too many wait for threads; otherwise what the function raises.
+        Raises: TooManyQueries if too many wait for threads; otherwise what the function raises.
         """
         if self.at_once:
             return function(*args, **kwargs)
@@ -96,18 +90,18 @@ T = TypeVar("T")
 
 
 class Answers(Protocol):
-    """The way of a query in two parts; each method may be called from any thread."""
+    """The two steps of a query; any thread may call each method."""
 
     def find_planned(self, request: QueryRequest) -> Work | None:
-        """What `find` returns, in a few reads of the ledger; None where the question would have to be planned."""
+        """The work for a question that was planned lately, in a few ledger reads; None if it must be planned."""
         ...
 
     def find(self, request: QueryRequest) -> Work:
-        """Look a question up: planned, its answer looked for among the kept ones; takes milliseconds, or seconds."""
+        """Plan a question and look it up in the cache; takes milliseconds, or seconds."""
         ...
 
     def finish(self, found: Work, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
-        """The answer: of what is Cached at once, of all else after a wait for workers; `cancelled` ends it early.
+        """The answer: at once if it is cached, otherwise after a wait for workers. `cancelled` ends it early.
 
         Args:
           found: by this very pipeline, for this request.
@@ -117,17 +111,15 @@ class Answers(Protocol):
 
 @dataclass(frozen=True)
 class Admission:
-    """Asks the pipeline in force, for every protocol that clients speak.
+    """Asks the pipeline in force, for every protocol.
 
-    A dashboard that refreshes waits for milliseconds while others' questions are measured for minutes: a question is
-    looked up once, on the event loop where that takes a few reads of a local ledger, else in threads that do nothing
-    else. What was found says where the rest happens: a small answer is shown on the event loop, a large one in those
-    threads, and everything else waits for its turn.
+    A dashboard must refresh within milliseconds while other questions are measured for minutes. So a question is
+    looked up first: on the event loop if that takes a few local reads, else in threads for that purpose. Small cached
+    answers are then shown on the event loop, large ones in those threads. Everything else waits for its turn.
 
     Attributes:
-      in_force: hands out the pipeline in force, once per request: a reload in between changes nothing for it.
-      reads: can the ledger be read on the event loop?
-      lookups: threads for kept answers, and for the planning without which they are not found.
+      in_force: gives the pipeline in force, once per request, so that a reload does not affect a running request.
+      lookups: threads for cached answers and for planning.
       queries: threads that wait for workers.
     """
 
@@ -137,11 +129,11 @@ class Admission:
     queries: ThreadPool
 
     async def answer(self, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
-        """The answer to the analyst who asks.
+        """Answer a request.
 
         Args:
-          cancelled: set by whoever does not want the answer any more.
-        Raises: TooManyQueries when too many wait already; otherwise what the pipeline raises.
+          cancelled: set when the client no longer wants the answer.
+        Raises: TooManyQueries if too many wait already; otherwise what the pipeline raises.
         """
         pipeline = self.in_force()
         found = pipeline.find_planned(request) if self.reads.at_once else None
@@ -153,12 +145,8 @@ class Admission:
         return await threads.call_for(request.analyst, pipeline.finish, found, request, cancelled)
 
     async def in_turn(self, analyst: str, work: Callable[..., T], *given: Any) -> T:
-        """What is no single question, as a workload, at the turn of one that waits for workers.
+        """Run work that is no single question, such as a workload, in the queue of questions.
 
-        Args:
-          analyst: who asks.
-          work: of the pipeline in force; blocks.
-          given: its arguments.
         Raises: as `answer`.
         """
         return await self.queries.call_for(analyst, work, *given)

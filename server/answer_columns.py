@@ -1,7 +1,7 @@
-"""The cells of an answer, held by column and made into rows when they are read.
+"""The cells of an answer, stored by column and made into rows when they are read.
 
-An answer may have a million cells. As objects of Python, each with its interval and its bound, they would take half a
-gigabyte; as arrays they take some forty bytes each, and whoever reads them makes a few rows at a time.
+An answer may have a million cells. As Python objects, with intervals and thresholds, they would take half a gigabyte.
+As arrays they take about forty bytes each, and a reader makes a few rows at a time.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ T = TypeVar("T")
 _AT_ONCE = 256
 
 CELLS_AT_ONCE = 1_000
-"""Cells of a piece of an answer: made and written within a millisecond or two."""
+"""Cells of one piece of an answer: made and written within two milliseconds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,19 +29,19 @@ class CellColumn(Generic[T]):
 
     Attributes:
       arrays: (n,) or (n, k) each.
-      made: from the same places of each array, as lists, to cells; cells that are always None need none.
+      made: makes cells from slices of the arrays, as lists; None if every cell is None.
     """
 
     arrays: tuple[NDArray[Any], ...]
     made: Callable[..., list[T]] | None
 
     def cells(self, places: slice) -> list[T] | None:
-        """Some cells; None where they all are None."""
+        """The cells at some places; None if all are None."""
         return None if self.made is None else self.made(*(array[places].tolist() for array in self.arrays))
 
     @property
     def n_bytes(self) -> int:
-        """What its arrays take."""
+        """The bytes of the arrays."""
         return sum(array.nbytes for array in self.arrays)
 
 
@@ -50,7 +50,7 @@ NOTHING: CellColumn[Any] = CellColumn((), None)
 
 
 class MadeRows(Sequence[tuple[T, ...]]):
-    """Rows, each a tuple that is made anew whenever it is asked for. To be read in slices, or by iteration."""
+    """Rows that are made whenever they are read. Read them in slices, or by iteration."""
 
     @overload
     def __getitem__(self, place: int) -> tuple[T, ...]: ...
@@ -98,11 +98,11 @@ class LazyRows(MadeRows[T]):
 
     @property
     def n_bytes(self) -> int:
-        """What its arrays take; the texts of keys belong to the groups."""
+        """The bytes of the arrays, without the texts of group keys."""
         return sum(column.n_bytes for column in self._columns)
 
     def has(self, column: int) -> bool:
-        """May a cell of the column be something else than None?"""
+        """May a cell of the column be something other than None?"""
         return self._columns[column].made is not None
 
     def _made(self, places: slice) -> tuple[tuple[T, ...], ...]:
@@ -114,11 +114,10 @@ class LazyRows(MadeRows[T]):
 
 
 def blocks(rows: Sequence[T], columns: int, least: int = 0) -> Iterator[Sequence[T]]:
-    """The rows, some hundred cells at a time.
+    """The rows, about a thousand cells at a time.
 
     Args:
-      columns: of each row.
-      least: how many blocks there are at least, if only empty ones.
+      least: yield at least this many blocks, even empty ones.
     """
     if not rows and least:
         yield rows[:0]
@@ -127,6 +126,6 @@ def blocks(rows: Sequence[T], columns: int, least: int = 0) -> Iterator[Sequence
 
 
 def blocks_of(places: range, columns: int) -> Iterator[range]:
-    """The places of rows, one after the other, some hundred cells at a time."""
+    """The places of rows, about a thousand cells at a time."""
     step = max(1, CELLS_AT_ONCE // max(1, columns))
     return (places[start : start + step] for start in range(0, len(places), step))

@@ -1,7 +1,7 @@
-"""One table: error class -> SQLSTATE -> HTTP status, and what a client may read of it.
+"""The table from error class to SQLSTATE, HTTP status, and the text for clients.
 
-An error written for clients gives its own message and hint. Any other gives the sentence of its row: what a
-database, a solver or Python says can quote a private value, so no such word ever leaves the process.
+Errors that are written for clients show their own message and hint. All others show the fixed sentence of their row:
+texts of a database, a solver or Python may quote a private value, so they never leave the process.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from server import errors as serving
 
 @dataclass(frozen=True)
 class Problem:
-    """What a client is told of an error, in every protocol.
+    """An error as clients see it, in every protocol.
 
     Attributes:
       code: the SQLSTATE.
-      message: what is wrong, one sentence or two.
-      hint: what to do about it, or None.
+      message: what is wrong, one or two sentences.
+      hint: what to do, or None.
       position: 1-based character offset in the statement, or None.
       status: the HTTP status.
     """
@@ -39,11 +39,11 @@ class Row:
     """One row of the table.
 
     Attributes:
-      code: the SQLSTATE; PD001 to PD006 are our own.
+      code: the SQLSTATE; PD001 to PD006 are Noisegate's own.
       status: the HTTP status.
-      sentence: what clients read instead of the error's own message and hint; None if that was written for them.
-      hint: goes with `sentence`.
-      uncharged: `sentence` goes on to say that nothing was charged, unless other parts of the statement were.
+      sentence: replaces the error's message and hint; None: these are written for clients.
+      hint: belongs to `sentence`.
+      uncharged: add that nothing was charged, unless earlier parts of the statement were.
     """
 
     code: str
@@ -54,23 +54,26 @@ class Row:
 
 
 _FAILED = Row(
-    "XX000", 500, "The proxy could not finish this request.", "Tell the custodian the request id; it is in the log."
+    "XX000",
+    500,
+    "The proxy failed at this request.",
+    "Report the request id to the administrator, who finds it in the log.",
 )
-_NOT_READY = Row("F0000", 500, "The proxy is not set up to serve.", "Tell the custodian.")
+_NOT_READY = Row("F0000", 500, "The proxy is not configured.", "Tell the administrator.")
 _LEDGER = Row(
     "58030",
     503,
     "The budget ledger cannot be used, so nothing is answered.",
-    "Tell the custodian.",
+    "Tell the administrator.",
     uncharged=True,
 )
 _UNSETTLED = Row(
     "58030",
     503,
-    "The budget ledger could not keep the answer, so it is not given; it was charged.",
-    "Tell the custodian. Asked again, the question is charged again.",
+    "The budget ledger could not store the answer, so it is not shown; it was charged.",
+    "Tell the administrator. If you ask again, you are charged again.",
 )
-_CHARGED_BEFORE = "What of the statement was answered before was charged and is kept: asked again, it is free."
+_CHARGED_BEFORE = "Earlier parts of the statement were charged and are cached: asking them again is free."
 _NO_DATABASE = Row("08006", 503, "The database cannot be reached.", "Try again later.")
 
 TABLE: Mapping[type[BaseException], Row] = MappingProxyType(
@@ -93,7 +96,7 @@ TABLE: Mapping[type[BaseException], Row] = MappingProxyType(
         planning.SensitivityUnbounded: Row("PD002", 422),
         planning.PolicyInvalid: _NOT_READY,
         planning.SchemaChanged: Row(
-            "55000", 503, "The database's tables have changed since the policy was read.", "Tell the custodian."
+            "55000", 503, "The database's tables have changed since the policy was read.", "Tell the administrator."
         ),
         planning.FilesChanged: Row("55000", 503),
         privacy.SolverFailed: _FAILED,
@@ -118,17 +121,16 @@ TABLE: Mapping[type[BaseException], Row] = MappingProxyType(
             "08006",
             503,
             "The connection to the database was lost.",
-            "The charge stands; see what is left, and ask again once the database is back.",
+            "The charge stands. Check your budget, and ask again when the database is back.",
         ),
         serving.NoGroups: Row("55000", 503),
         serving.BackendFailed: _FAILED,
         serving.QueryFailed: Row(
             "57014",
             504,
-            "The query could not be finished; it was charged.",
-            "It went over a limit, or the database or a worker failed: the log tells the custodian which, by the "
-            "request id. Before it is asked again, which is charged again: if it joins, is a condition missing "
-            "(EXPLAIN lists them, free)? Would a filter do?",
+            "The query failed; it was charged.",
+            "It exceeded a limit, or the database or a worker failed; the log has the reason by the request id. Ask"
+            "ing again is charged again. Check joins for a missing condition (EXPLAIN is free), or add a filter.",
         ),
         serving.PublicQueryFailed: Row("57014", 504),
         serving.ComputationFailed: Row("22000", 422),
@@ -136,9 +138,9 @@ TABLE: Mapping[type[BaseException], Row] = MappingProxyType(
         serving.QueryCancelled: Row(
             "57014",
             504,
-            "The query went over its time or memory limit.",
-            "The charge stands. If it joins, is a condition missing (EXPLAIN lists them, free)? Else filter more, or "
-            "ask the custodian for more seconds or memory_mb in [database].",
+            "The query exceeded its time or memory limit.",
+            "The charge stands. Check joins for a missing condition (EXPLAIN is free), add a filter, or ask the "
+            "administrator for more seconds or memory_mb in [database].",
         ),
         serving.CancelledByClient: Row("57014", 504),
         serving.CancelledEarly: Row("57014", 504),
@@ -155,7 +157,7 @@ TABLE: Mapping[type[BaseException], Row] = MappingProxyType(
         serving.UnsafeRole: Row("42501", 500, _NOT_READY.sentence, _NOT_READY.hint),
         serving.LedgerMissing: _LEDGER,
         serving.LedgerInvalid: Row(
-            "58030", 503, "The budget ledger is not what it was, so nothing is answered.", "Tell the custodian."
+            "58030", 503, "The budget ledger is invalid, so nothing is answered.", "Tell the administrator."
         ),
         serving.LedgerUnavailable: _LEDGER,
         serving.LedgerFull: Row(
@@ -175,8 +177,8 @@ TABLE: Mapping[type[BaseException], Row] = MappingProxyType(
         serving.LedgerUncertain: Row(
             "58030",
             503,
-            "The budget ledger was lost while it was written, so nothing is answered; a charge may stand.",
-            "See what is left once it is back, and tell the custodian.",
+            "The budget ledger was lost during a write, so nothing is answered; a charge may stand.",
+            "Check your budget once it is back, and tell the administrator.",
         ),
         serving.ChargeUnsettled: _UNSETTLED,
         serving.SettledBefore: _UNSETTLED,
@@ -186,20 +188,18 @@ TABLE: Mapping[type[BaseException], Row] = MappingProxyType(
         serving.ConfigurationInvalid: _NOT_READY,
     }
 )
-"""Complete by test: every concrete class of the three packages' errors has its row."""
+"""A test checks that every concrete error class of the three packages has a row."""
 
 
 def row_of(error: BaseException) -> Row:
-    """The row of the error's class or of its nearest listed ancestor; XX000 for what nobody foresaw."""
+    """The row of an error's class or of its nearest listed base; XX000 for unforeseen errors."""
     return next((TABLE[kind] for kind in type(error).__mro__ if kind in TABLE), _FAILED)
 
 
 def problem(error: BaseException) -> Problem:
-    """What a client is told. Its cause and its context are never read.
+    """What a client sees of an error. Its cause and context are never read.
 
-    Args:
-      error: anything that was raised.
-    Returns: the error's own words if they were written for clients, else the fixed sentence of its row.
+    Returns: the error's own text if it is written for clients, else the fixed sentence of its row.
     """
     row = row_of(error)
     if row.sentence is not None:
@@ -211,7 +211,7 @@ def problem(error: BaseException) -> Problem:
 
 
 def _fixed(row: Row, *, charged_before: bool) -> Problem:
-    """The sentence of a row, with what it says of charges."""
+    """The sentence of a row, and whether anything was charged."""
     assert row.sentence is not None, "the caller has looked"
     sentence, hint = row.sentence, row.hint
     if charged_before:

@@ -1,15 +1,15 @@
-"""What the server can refuse or fail at. A message is written for the client; the cause stays in the log."""
+"""The errors of the server. Messages are written for clients; causes stay in the log."""
 
 from __future__ import annotations
 
 
 class ServerError(Exception):
-    """Base of every error raised by this package.
+    """Base of every error of this package.
 
     Attributes:
-      message: safe to send to a client.
+      message: safe for clients.
       hint: what to do, or None.
-      charged_before: other parts of the same statement were charged before this happened, and are kept.
+      charged_before: earlier parts of the same statement were charged and are cached.
     """
 
     charged_before = False
@@ -21,27 +21,27 @@ class ServerError(Exception):
 
 
 class AuthenticationFailed(ServerError):
-    """No key, or one that belongs to nobody."""
+    """The key is missing or unknown."""
 
 
 class AnalystDisabled(AuthenticationFailed):
-    """The key is right, and its holder is disabled."""
+    """The holder of the key is disabled."""
 
 
 class InvalidRequest(ServerError):
-    """A request body that is not what the API documents."""
+    """The request does not match the API's description."""
 
 
 class BudgetExhausted(ServerError):
-    """The charge is more than what is left."""
+    """The charge exceeds the rest of the budget."""
 
 
 class QueryTooExpensive(ServerError):
-    """The charge is above the cap on single queries; the budget itself may have room."""
+    """The charge exceeds the cap on single queries."""
 
 
 class DuplicateRequest(ServerError):
-    """The idempotency key has made a charge already."""
+    """The idempotency key was used for a charge already."""
 
 
 class KeyReused(ServerError):
@@ -49,15 +49,15 @@ class KeyReused(ServerError):
 
 
 class NoProposal(ServerError):
-    """No epsilon can be proposed for an accuracy; nothing was charged."""
+    """No epsilon can be proposed for an accuracy target; nothing was charged."""
 
 
 class NotDerivable(ServerError):
-    """Only an answer that follows from paid ones was wanted, and none does; nothing was charged."""
+    """The request asks for a derived answer only, and it cannot be derived; nothing was charged."""
 
 
 class Forbidden(ServerError):
-    """The key does not open this: another role is needed."""
+    """The key's role does not permit this."""
 
 
 class PolicyWeakened(ServerError):
@@ -65,75 +65,77 @@ class PolicyWeakened(ServerError):
 
 
 class PolicyRejected(ServerError):
-    """A policy that is invalid or does not fit the database was not taken over."""
+    """The new policy is invalid or does not fit the database; the old one stays in force."""
 
 
 class DataUnchecked(ServerError):
-    """The policy declares keys that this version of the data has not been checked for."""
+    """Declared keys were not checked for this data version."""
 
 
 class BackendUnavailable(ServerError):
-    """The database could not be reached; no private row was read."""
+    """The database cannot be reached; no private row was read."""
 
 
 class BackendConnectionLost(ServerError):
-    """The connection broke after the query had begun; worth one retry under the same reservation."""
+    """The connection broke after the query had started; it is retried once under the same reservation."""
 
 
 class NoGroups(ServerError):
-    """A public list of a question's groups has become empty: no private row was read."""
+    """A public list of the question's groups has become empty; no private row was read."""
 
 
 class BackendFailed(ServerError):
-    """The database refused a statement that the planner thought sound; its words stay in the log."""
+    """The database refused a statement of the planner; its message stays in the log."""
 
 
 class QueryFailed(ServerError):
-    """Whatever went wrong after private rows could have been read: one error, since which one may depend on them."""
+    """The query failed after private rows could have been read. One error for all reasons, as the reason may
+    depend on rows.
+    """
 
 
 class PublicQueryFailed(ServerError):
-    """A query over public tables went over a limit; nothing was charged."""
+    """A query over public tables exceeded a limit; nothing was charged."""
 
 
 class ComputationFailed(ServerError):
-    """A query over public tables computes something that has no value; nothing was charged."""
+    """A query over public tables computes something without a value; nothing was charged."""
 
 
 class TooManyFailures(ServerError):
-    """An analyst whose queries keep failing after their charge; each failure could say something about a row."""
+    """Too many queries failed after their charge. Each failure could reveal something about a row."""
 
 
 class QueryCancelled(ServerError):
-    """Over the time or memory limit."""
+    """The query exceeded its time or memory limit."""
 
 
 class CancelledByClient(ServerError):
-    """Whoever asked does not want the answer any more; the charge stands, since private rows could have been read."""
+    """The client cancelled; the charge stands, since private rows could have been read."""
 
 
 class CancelledEarly(ServerError):
-    """Whoever asked does not want the answer any more, and nothing private has been read."""
+    """The client cancelled before a private row was read."""
 
 
 class TooManyQueries(ServerError):
-    """Every worker is busy and the queue is full."""
+    """All workers are busy and the queue is full."""
 
 
 class TooManyOwnQueries(TooManyQueries):
-    """As many questions of the analyst's own are under way, or wait, as one may have; nothing was charged."""
+    """The analyst has as many open questions as one may have; nothing was charged."""
 
 
 class AnswersTooLarge(ServerError):
-    """No room for one more large answer while others are being read; it is kept, and asking again is free."""
+    """Too many large answers are being read. The answer is cached, and asking again is free."""
 
 
 class OwnAnswersTooLarge(AnswersTooLarge):
-    """The analyst's own readers hold as much as one may."""
+    """The analyst's own large answers fill the analyst's share."""
 
 
 class RateLimited(ServerError):
-    """One key asks too often, or too many things at once; nothing was charged.
+    """The key is used too often or for too many requests at once; nothing was charged.
 
     Attributes:
       retry_after_s: when to try again, in whole seconds, >= 1.
@@ -149,72 +151,67 @@ class WorkerFailed(ServerError):
 
 
 class UnsafeRole(ServerError):
-    """The database role could do more than SELECT; the proxy does not start."""
+    """The database role may do more than SELECT, so the proxy does not start."""
 
 
 class LedgerMissing(ServerError):
-    """There is no ledger where one has been; starting would reset every budget."""
+    """The ledger is gone; starting without it would reset every budget."""
 
 
 class LedgerInvalid(ServerError):
-    """The ledger is not the one that belongs to this policy, or is of another version."""
+    """The ledger belongs to another policy, is invalid, or has another version."""
 
 
 class LedgerUnavailable(ServerError):
-    """The ledger could not be read or written; without it nothing is asked of the database."""
+    """The ledger cannot be read or written, so nothing is answered."""
 
 
 class LedgerFull(LedgerUnavailable):
-    """There is no room for another entry; what is kept can still be read."""
+    """The ledger has no room for another entry; cached answers can still be read."""
 
 
 class LedgerReadOnly(LedgerUnavailable):
-    """The ledger's file system or database takes no writes."""
+    """The ledger's file system or database is read-only."""
 
 
 class LedgerUncertain(LedgerUnavailable):
-    """The ledger's database was lost during a write: whether it was done is not known."""
+    """The ledger's database was lost during a write, so its outcome is unknown."""
 
 
 class ChargeUnsettled(LedgerUnavailable):
-    """The ledger could not be told what became of a charge, so no answer leaves; the charge stands."""
+    """The charge could not be settled. It stands, and no answer leaves."""
 
 
 class SettledBefore(LedgerInvalid):
-    """The charge was settled already, as that of a proxy that was taken for dead; it stands, and no answer leaves."""
+    """Another proxy settled the charge, taking this one for dead. It stands, and no answer leaves."""
 
 
 class AnalystExists(ServerError):
-    """An analyst of that name is already there."""
+    """An analyst of that name exists already."""
 
 
 class UnknownAnalyst(ServerError):
-    """No analyst of that name."""
+    """There is no analyst of that name."""
 
 
 class UnknownAccount(ServerError):
-    """No account of that name."""
+    """There is no account of that name."""
 
 
 class NotAcceptable(ServerError):
-    """A form of answer that there is not."""
+    """The requested form of answer does not exist."""
 
 
 class UnknownJob(ServerError):
-    """No job of that name, or another analyst's."""
+    """The analyst has no such job."""
 
 
 class JobNotDone(ServerError):
-    """The result of a job that is still under way."""
+    """The job is still running."""
 
 
 class WireError(ServerError):
-    """An error of a protocol, which brings its SQLSTATE along.
-
-    Attributes:
-      code: the SQLSTATE.
-      position: 1-based offset in the statement, or None.
-    """
+    """An error of PostgreSQL's protocol with its own SQLSTATE."""
 
     def __init__(self, message: str, code: str, *, hint: str | None = None, position: int | None = None) -> None:
         super().__init__(message, hint=hint)
@@ -223,4 +220,4 @@ class WireError(ServerError):
 
 
 class ConfigurationInvalid(ServerError):
-    """A secret, a path or a setting that the server needs is missing or malformed."""
+    """A secret, a path or a setting is missing or malformed."""

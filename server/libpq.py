@@ -1,9 +1,8 @@
-"""Connections by libpq, as their URLs say: the environment of the process changes nothing of what they mean.
+"""Connections by libpq that depend on their URL alone, not on the environment.
 
-libpq takes whatever a URL leaves out from variables such as PGPORT, PGOPTIONS or PGSSLMODE, and some, such as PGTZ
-and PGDATESTYLE, it sends after every option, so that no URL can overrule them: the same question would mean something
-else. The one rule here: of all variables `PG...` only those count that hold a secret or say where files of secrets,
-certificates and services lie (`KEPT`). The others are removed from the process before it connects.
+libpq fills gaps of a URL from variables such as PGPORT, PGOPTIONS or PGSSLMODE. It sends some, such as PGTZ, after
+every option, so that no URL can override them: the same question would mean something else. So all variables `PG...`
+are removed from the process before it connects, except those that hold secrets or locate files (`KEPT`).
 """
 
 from __future__ import annotations
@@ -29,16 +28,16 @@ KEPT = frozenset(
         "PGSYSCONFDIR",
     }
 )
-"""The variables of libpq that count: secrets, so that no URL need hold them, and where files lie."""
+"""The variables that stay: secrets, so that no URL must contain them, and locations of files."""
 
 _LIBPQ = re.compile("PG[A-Z_]+")
 _removing = Lock()
 
 
 def forget_environment() -> tuple[str, ...]:
-    """Remove from the environment what libpq would read there beside a URL.
+    """Remove the variables from which libpq would fill gaps of a URL.
 
-    Returns: the names of what was removed, sorted; empty from the second call on.
+    Returns: the removed names, sorted; empty from the second call on.
     """
     with _removing:
         names = sorted(name for name in os.environ if _LIBPQ.fullmatch(name) and name not in KEPT)
@@ -48,7 +47,7 @@ def forget_environment() -> tuple[str, ...]:
 
 
 def connect(url: str, **parameters: Any) -> psycopg.Connection[Any]:
-    """`psycopg.connect`, by the URL and the parameters alone; nothing else in this package may connect.
+    """As `psycopg.connect`, without the environment. Nothing else in this package may connect.
 
     Raises: psycopg.Error, as `psycopg.connect` does.
     """

@@ -1,4 +1,4 @@
-"""A map that forgets what was used least lately, and how much memory a value takes."""
+"""A least-recently-used cache, and the memory that a value takes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _SHARED = (type, FunctionType, ModuleType, Enum)
 _PLAIN = (str, bytes, int, float, type(None))
 
 
-def cached_bytes(kept: object) -> int:
-    """The bytes of containers, of objects with their attributes, of texts, numbers and arrays; each counted once.
+def cached_bytes(value: object) -> int:
+    """The bytes of a value with everything that it refers to, each object counted once.
 
-    A text takes one, two or four bytes a character, by its widest one. What is shared with others counts in full;
-    classes, functions and members of enumerations, which are there anyway, do not. Cost: linear in the parts.
+    A text takes one, two or four bytes per character, by its widest. Shared objects count in full; classes, functions
+    and members of enumerations do not count. Cost: linear in the number of objects.
     """
     size, seen = 0, set[int]()
-    left: list[Any] = [kept]
+    left: list[Any] = [value]
     while left:
         one = left.pop()
         if id(one) in seen:
@@ -50,7 +50,7 @@ def cached_bytes(kept: object) -> int:
 
 @lru_cache(maxsize=4096)
 def _shape(kind: type[Any]) -> tuple[bool, bool, bool, bool, bool, tuple[str, ...]]:
-    """What values of a type consist of: shared, plain, elements, a map, attributes of their own; and its slots."""
+    """What values of a type consist of: shared, plain, elements, a map, own attributes; and its slots."""
     return (
         issubclass(kind, _SHARED),
         issubclass(kind, _PLAIN),
@@ -66,13 +66,13 @@ V = TypeVar("V")
 
 
 class LruCache(Generic[K, V]):
-    """The last `size` values by key; any thread may use it. Values must never be changed.
+    """The last `size` values by key. Any thread may use it; values must never be changed.
 
     Args:
-      size: how many at most.
-      most_bytes: what all of them together may take, as they are when they are put; None: anything. One that takes
-        more by itself is not kept.
-      weigh: the bytes of a value; None: those of key and value as they lie in memory.
+      size: the most values.
+      most_bytes: of all values together, as measured when they are put; None: unlimited. A value that exceeds it
+        alone is not cached.
+      weigh: the bytes of a value; None: those of key and value in memory.
     """
 
     def __init__(self, size: int, most_bytes: int | None = None, weigh: Callable[[V], int] | None = None) -> None:
@@ -84,7 +84,7 @@ class LruCache(Generic[K, V]):
         self._values: OrderedDict[K, tuple[V, int]] = OrderedDict()
 
     def get(self, key: K) -> V | None:
-        """The value, which is now the last one used; None where there is none."""
+        """The value, which becomes the most recently used one; None if there is none."""
         with self._lock:
             found = self._values.get(key)
             if found is None:
@@ -93,7 +93,7 @@ class LruCache(Generic[K, V]):
             return found[0]
 
     def put(self, key: K, value: V) -> V:
-        """Keep a value, and forget those that were not used for longest where they are too many or take too much."""
+        """Cache a value, and drop the least recently used ones beyond the limits."""
         n_bytes = self._bytes_of(key, value)
         with self._lock:
             _, before = self._values.pop(key, (None, 0))
@@ -107,7 +107,7 @@ class LruCache(Generic[K, V]):
         return value
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of cached values."""
         with self._lock:
             return len(self._values)
 

@@ -1,4 +1,4 @@
-"""Sentences beside an answer: the one that all interfaces show unasked, and the details, told apart by their kind."""
+"""The sentences beside an answer: one note that every interface shows, and details by kind."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Literal
 from server.query import QueryResponse
 
 NoteKind = Literal["plain", "confidence", "order", "bound"]
-"""Anything; why intervals are of less confidence; which neighbours in an order the noise does not tell apart; which
-extremes are an end of their declared range."""
+"""`confidence`: why the intervals' confidence is lower. `order`: which neighbours the noise does not separate.
+`bound`: which extremes are an end of their declared range. `plain`: anything else.
+"""
 
 
 class Note(str):
-    """A sentence for people that is of a kind.
+    """A sentence with a kind.
 
     >>> said = Note("These intervals have 90%.", "confidence")
     >>> said, kind_of(said), kind_of("Any other sentence.")
@@ -23,50 +24,52 @@ class Note(str):
     kind: NoteKind
 
     def __new__(cls, text: str, kind: NoteKind) -> Note:
-        """The sentence, which is a text as any."""
+        """Make the sentence, which is a text like any other."""
         made = super().__new__(cls, text)
         made.kind = kind
         return made
 
     def __reduce__(self) -> tuple[type[Note], tuple[str, NoteKind]]:
-        """For copies, also in other processes."""
+        """Pickle the sentence with its kind."""
         return Note, (str(self), self.kind)
 
 
 def kind_of(note: str) -> NoteKind:
-    """Of a sentence of an answer; most are of none in particular."""
+    """The kind of a sentence; `plain` for texts without one."""
     return note.kind if isinstance(note, Note) else "plain"
 
 
 _COVERS = {
-    "clipped value": "the interval is for the clipped value, where people with many rows count in part, and the true "
-    "value may lie outside",
-    "clipped sample": "the interval is for the clipped value of the sample that was drawn; the true value may lie "
-    "outside",
-    "smoothed value": "the interval is for the smoothed value, and the true value may lie outside",
-    "truth from below": "at {percent} confidence the true value is not below the interval's lower end",
-    "truth": "the true value lies in the interval, at {percent} confidence, if {promise}",
+    "clipped value": "the interval covers the clipped value, in which people with many rows count in part; the true "
+    "value may lie outside it",
+    "clipped sample": "the interval covers the clipped value of the drawn sample; the true value may lie outside",
+    "smoothed value": "the interval covers the smoothed value; the true value may lie outside it",
+    "truth from below": "the true value is at least the interval's lower end, at {percent} confidence",
+    "truth": "the interval covers the true value at {percent} confidence, if {condition}",
 }
 
 
 def one_note(answer: QueryResponse) -> str:
-    """The sentence that an answer comes with: what may be missing, else what intervals are for and where noise hides.
+    """The one note of an answer: what may be missing, or else what the intervals cover and where noise hides the
+    value.
 
-    Returns: of an answer without noise, why it has none; empty where nothing is said.
+    Returns: for an answer without noise, the reason; empty if there is nothing to say.
     """
     if answer.covers not in _COVERS:
         return next(iter(answer.notes), "")
     if any(answer.clipped):
         where = _where(answer.clipped, "clipped")
-        return f"Some of the value may be missing{where}: people with many rows are counted in part."
+        return f"Part of the value may be missing{where}: people with many rows count in part."
     for note in answer.notes:
         if kind_of(note) == "bound":
             return note
     if len(answer.rows) and not any(interval is not None for row in answer.intervals for interval in row):
-        return "No interval is shown: noise may decide the values, which rows are shown, and their order."
+        return "No interval is shown. Noise may determine the values, the shown rows and their order."
     said = answer.at_most
-    promise = "what the policy declares is true" if said is None else f"nobody adds more than {said:g}, as you say"
-    covered = _COVERS[answer.covers].format(percent=f"{100 * answer.confidence:.4g}%", promise=promise)
+    condition = (
+        "what the policy declares is true" if said is None else f"nobody adds more than {said:g}, as you declared"
+    )
+    covered = _COVERS[answer.covers].format(percent=f"{100 * answer.confidence:.4g}%", condition=condition)
     if any(answer.low_precision):
         return f"The noise may be as large as the value{_where(answer.low_precision, 'low_precision')}; {covered}."
     return f"{covered[0].upper()}{covered[1:]}."

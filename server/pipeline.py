@@ -1,12 +1,13 @@
-"""The way of a query, from text to answer. Read `find`, then `finish`; what each does stands where it is named.
+"""The way of a query from text to answer: read `find`, then `finish`.
 
     QueryRequest --planning.planned--> Question | Composition | PublicStatement
       --deciding.find, decide--> Work --running.run--> QueryResponse
                                  Work --explaining.explain--> Explanation
 
-`server/planning.py` knows what a request asks, `server/answers/decide.py` what is to be done for it: what is kept,
-what follows from it, and what is to be measured, as a small tree (`server/answers/work.py`). Until then everything is
-public. `server/answers/run.py` executes the tree, `server/answers/explained.py` shows it; the price is its sum.
+`server/planning.py` determines what a request asks. `server/answers/decide.py` determines the work: what is cached,
+what is derived from earlier answers, and what is measured, as a small tree (`server/answers/work.py`). Until then
+everything is public. `server/answers/run.py` executes the tree and `server/answers/explained.py` shows it. The price
+is its sum.
 """
 
 from __future__ import annotations
@@ -62,18 +63,16 @@ class Pipeline:
     """Answers queries under one policy.
 
     Attributes:
-      policy, schema: what plans are made from; the schema has the keys that the policy declares.
-      backend: where the rows are.
-      ledger: what the budget is.
-      workers: where private rows are read and solved.
-      public: reads public tables, in workers of their own; None: in the same ones.
-      mirror: a copy of the tables, which private rows are read from while it is current; or None.
-      clock: the time, with its zone; a plan knows it only snapped to the policy's grain.
-      questions: what was planned lately; only queries over private tables are.
-      compositions: the statements around answers that were, with their questions.
-      flights: one measurement per question at a time.
-      question_keys: what the words of questions are sealed with before the ledger keeps them; None: it does not.
-      outage: whether the database was there when it was last asked.
+      policy, schema: what plans are made from; the schema includes the keys that the policy declares.
+      workers: processes that read private rows and solve.
+      public: reads public tables in its own workers; None: in the same ones.
+      mirror: a copy of the tables, which replaces the database while it is current; or None.
+      clock: the time with its zone. Plans see it rounded to the policy's time grain.
+      questions: recent plans of queries over private tables.
+      compositions: recent statements around answers, with their questions.
+      flights: makes concurrent requests of one question share a measurement.
+      question_keys: encrypts question texts for the ledger; None: they are not stored.
+      outage: whether the database was reachable when it was last asked.
     """
 
     policy: Policy
@@ -92,7 +91,7 @@ class Pipeline:
 
     @cached_property
     def planning(self) -> Planning:
-        """What a request asks."""
+        """Determines what a request asks."""
         reads = self.public or PublicReads(self.workers)
         parts = self.policy, self.schema, self.backend, self.ledger, reads
         return Planning(*parts, self.clock, self.mirror, self.questions, self.compositions)
@@ -104,43 +103,43 @@ class Pipeline:
 
     @cached_property
     def deciding(self) -> Deciding:
-        """What is to be done for a request."""
+        """Determines the work for a request."""
         outlines = CachedOutlines(self.ledger)
         days = DaySums(self.planning, outlines, self.kept)
         return Deciding(self.planning, self.kept, Reusing(outlines, self.kept), days, self.question_keys)
 
     @cached_property
     def running(self) -> Running:
-        """Does what was decided, and charges for it."""
+        """Executes the work and charges for it."""
         return Running(self.deciding, self.workers, self.outage)
 
     @cached_property
     def explaining(self) -> Explaining:
-        """Shows what would be decided, and charges for nothing."""
+        """Shows the work and charges nothing."""
         return Explaining(self.deciding)
 
     def find(self, request: QueryRequest) -> Work:
-        """Look a question up: parsed, planned, its answer looked for among the kept ones. Free, and no row is read.
+        """Parse and plan a question, and look it up in the cache. Free; no private row is read.
 
-        Waits for no worker and for no other question.
+        It waits for no worker and no other question.
         Raises: PlannerError; KeyReused and DuplicateRequest; UnknownAnalyst; DataUnchecked.
         """
         return self.deciding.find(request)
 
     def find_planned(self, request: QueryRequest) -> Work | None:
-        """What `find` returns, if that takes a few reads of the ledger: of a question planned lately, else None."""
+        """As `find` for a question that was planned lately, in a few ledger reads; otherwise None."""
         return self.deciding.find_planned(request)
 
     def finish(self, found: Work, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
-        """Answer what was looked up, and charge for it; all but what is measured is free.
+        """Answer what was found and charge for it. Only measurements are charged.
 
         Args:
           found: by `find`, for this request.
-          cancelled: set by whoever does not want the answer any more.
-        Raises: PlannerError, TooManyFailures, TooManyQueries, BackendUnavailable, DataUnchecked, DuplicateRequest,
-          NotDerivable and CancelledEarly, none of them charged; BudgetExhausted and QueryTooExpensive;
-          CancelledByClient, charged; QueryFailed, charged, for all else that happens once private rows could have
-          been read; PublicQueryFailed, ComputationFailed and TooManyFailures, free, of queries over public tables.
+          cancelled: set when the client no longer wants the answer.
+        Raises: without a charge: PlannerError, TooManyFailures, TooManyQueries, BackendUnavailable, DataUnchecked,
+            DuplicateRequest, NotDerivable, CancelledEarly, BudgetExhausted and QueryTooExpensive; for public tables
+            also PublicQueryFailed and ComputationFailed. Charged: CancelledByClient, and QueryFailed for everything
+            else that happens once private rows could have been read.
         """
         if isinstance(found, Explain):
             return self.explaining.answer(request)
@@ -151,19 +150,19 @@ class Pipeline:
         return self.running.run(self.deciding.decide(found, request, cancelled), request, cancelled)
 
     def explain(self, request: QueryRequest) -> Explanation:
-        """What the query would do and cost. Reads public tables at most, charges nothing."""
+        """What the query would do and cost. Reads at most public tables and charges nothing."""
         return self.explaining.explain(request)
 
     def propose(self, request: QueryRequest, accuracy: Accuracy) -> Proposal:
-        """The smallest epsilon for an accuracy: from public quantities and what the analyst was told, never a row."""
+        """The smallest epsilon for an accuracy target, from public quantities and earlier answers of the analyst."""
         return propose(self.planning, request, accuracy)
 
     def workload(self, request: WorkloadRequest, cancelled: threading.Event | None = None) -> WorkloadResponse:
-        """Answer many questions under one reservation, all or nothing (`server.answers.workload`)."""
+        """Answer many questions under one reservation, all or none (`server.answers.workload`)."""
         return answer_workload(self.running, request, cancelled)
 
     def explain_workload(self, request: WorkloadRequest) -> WorkloadExplanation:
-        """What a workload would measure and cost. Reads public tables at most, charges nothing."""
+        """What a workload would measure and cost. Reads at most public tables and charges nothing."""
         return explain_workload(self.deciding, request)
 
     def describe(
@@ -173,27 +172,27 @@ class Pipeline:
         analyst: str = "",
         given: tuple[str | None, ...] = (),
     ) -> StatementShape:
-        """Parameters and columns of a question, before its values are known. Free."""
+        """Parameters and columns of a question before its values are known. Free."""
         return self.planning.describe(sql, search_path, analyst, given)
 
     def words(self, record: ChargeRecord) -> AskedText | None:
-        """What was asked under a charge; None where it was not kept, or was sealed with a key that is not here."""
+        """The question text of a charge; None if it was not stored, or its key is missing."""
         if self.question_keys is None or record.sealed_question is None:
             return None
         try:
-            return self.question_keys.opened(self.ledger.id, record.number, record.sealed_question)
+            return self.question_keys.decrypted(self.ledger.id, record.number, record.sealed_question)
         except LedgerInvalid:
             return None
 
     def catalog(self) -> Catalog:
-        """What may be asked."""
+        """The tables and columns that may be queried."""
         return self.planning.catalog
 
     def workers_alive(self) -> int:
-        """How many worker processes there are for questions about private rows."""
+        """The number of worker processes for private rows."""
         return self.workers.n_alive
 
     def check_ready(self) -> None:
-        """Raises why a query could not be answered: as `Ledger.check_writable` and `Backend.check_schema`."""
+        """Raises the reason why a query cannot be answered: as `Ledger.check_writable` and `Backend.check_schema`."""
         self.ledger.check_writable()
         self.backend.check_schema(self.schema.fingerprint)

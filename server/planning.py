@@ -1,10 +1,10 @@
-"""From the text of a request to what it asks: one question, something computed from several, or public rows.
+"""From the text of a request to what it asks: one question, a composition of several, or public rows.
 
     QueryRequest --read--> Statement --bind--> BoundQuery --plan--> Plan --> Question
                                      --compose--> Composition, of several Questions
                                      --bind_public--> PublicStatement, over public tables only
 
-Nothing here is private: statements, policy, catalog, and lists of groups in public tables.
+Everything here is public: statements, policy, catalog, and lists of groups in public tables.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ if TYPE_CHECKING:  # DuckDB is an extra
 
 @dataclass(frozen=True)
 class Explain:
-    """EXPLAIN, free: what would be done and charged, which nobody has worked out yet."""
+    """EXPLAIN: free, and its explanation is not worked out yet."""
 
 
 Planned = Question | Composition | PublicStatement | Explain
@@ -67,12 +67,10 @@ class Planning:
 
     Attributes:
       policy, schema: what plans are made from.
-      backend: where the rows are.
-      ledger: says how often the data was loaded.
       reads: reads public tables.
-      clock: the time, with its zone; a plan knows it only snapped to the policy's grain.
+      clock: the time with its zone. Plans see it rounded to the policy's time grain.
       mirror: a copy of the tables, or None.
-      questions, compositions: what was planned lately; only queries over private tables are kept.
+      questions, compositions: recent plans over private tables.
     """
 
     policy: Policy
@@ -86,7 +84,7 @@ class Planning:
     compositions: LruCache[Asked, Composition]
 
     def planned(self, request: QueryRequest) -> Planned:
-        """What a request asks. Raises: PlannerError."""
+        """Plan a request. Raises: PlannerError."""
         asked = self._asked(request)
         known = self.questions.get(asked) or self.compositions.get(asked)
         if known is not None:
@@ -103,7 +101,7 @@ class Planning:
         return self.questions.put(asked, question)
 
     def planned_lately(self, request: QueryRequest) -> Question | None:
-        """The question that a request asks, if it was planned lately; in a few reads of the ledger."""
+        """The question of a request if it was planned lately, in a few ledger reads."""
         return self.questions.get(self._asked(request))
 
     def question(self, request: QueryRequest) -> Question:
@@ -122,10 +120,10 @@ class Planning:
         """Plan a bound query with a request's settings.
 
         Args:
-          bound, request: what is asked.
-          policy: one beside the one in force; None: that one.
-          data_version: None: as it is.
-          query: of the same question at another epsilon, where it is only looked at, and not asked.
+          bound, request: the query and its settings.
+          policy: None: the policy in force.
+          data_version: None: the current one.
+          query: the statements of the same question at another epsilon, if this one is only compared and never asked.
         """
         plan = make_plan(
             bound,
@@ -151,15 +149,17 @@ class Planning:
         )
 
     def groups(self, query: BackendQuery, analyst: str, cancelled: threading.Event | None = None) -> Domain:
-        """The public groups of a query, found on an analyst's behalf. Free."""
+        """Read the public groups of a query on an analyst's behalf. Free."""
         return self.reads.domain(self.backend, query, analyst, cancelled)
 
     def groups_of(self, question: Question, analyst: str, cancelled: threading.Event | None = None) -> Domain:
-        """The groups of a question whose keys are public; the one without GROUP BY. Free."""
+        """The public groups of a question; without GROUP BY the single group. Free."""
         return self.groups(question.query, analyst, cancelled) if question.plan.group_keys else Domain(())
 
     def source(self, question: Question) -> Backend | MirrorFirst:
-        """Where a question's rows are read: the mirror while it is current and can be asked, else the database."""
+        """Where a question's rows are read: the mirror while it is current and supports the question, else the
+        database.
+        """
         if self.mirror is None or question.mirrored is None:
             return self.backend
         return self.mirror.source(question.mirrored, question.data_version, self.backend)
@@ -171,13 +171,13 @@ class Planning:
         analyst: str = "",
         given: tuple[str | None, ...] = (),
     ) -> StatementShape:
-        """Parameters and columns of a question, before its values are known. Free.
+        """Parameters and columns of a question before its values are known. Free.
 
-        Of what surrounds answers the database knows the columns: it is asked, on the analyst's behalf, over no rows.
+        For SQL around answers, the database is asked for the columns over no rows.
 
         Args:
-          search_path: where tables without a schema are looked for; None: as the policy says.
-          given: the types that the client says its parameters have; None for what it leaves open.
+          search_path: the schemas of tables without one; None: the policy's.
+          given: the types that the client declares for its parameters, or None each.
         Raises: PlannerError.
         """
         asked = explained(sql)
@@ -207,7 +207,7 @@ class Planning:
 
     @cached_property
     def catalog(self) -> Catalog:
-        """What may be asked."""
+        """The tables and columns that may be queried."""
         found = catalog(self.schema, self.policy)
         return replace(found, examples=tuple(one for one in found.examples if self._can_be_asked(one.sql)))
 
@@ -223,11 +223,11 @@ class Planning:
         return Asked(words_of(request), now, self.ledger.data_version(), self.policy.hash, self.schema.fingerprint)
 
     def _read(self, sql: str, search_path: tuple[str, ...] | None) -> Statement:
-        """A statement, in which every view is the subquery that it stands for."""
+        """Parse a statement and expand its views."""
         return expanded(read_of(sql, self.policy.name), self.schema, self.policy, search_path)
 
     def _of_select(self, select: exp.Select, request: QueryRequest, data_version: int | None = None) -> Question:
-        """One question; its placeholders are written as the values that came with it."""
+        """Plan one question; its placeholders become the values of the request."""
         select = substitute(select, request.parameters)
         bound = bind(select, self.schema, self.policy, self.clock(), request.search_path, request.zone)
         return self.of_bound(bound, request, data_version=data_version)
@@ -239,7 +239,7 @@ class Planning:
         return write_public(query, dialect=self.backend.dialect)
 
     def _composed(self, statement: Statement, request: QueryRequest, refusal: PlannerError) -> Composition:
-        """The statement as a composition of answers. Raises the refusal of it as one question where it is none."""
+        """The statement as a composition of answers, or else raises its refusal as one question."""
         try:
             composition = self._composer.compose(statement, request, self.clock())
         except (UnknownColumn, UnknownTable):

@@ -1,4 +1,4 @@
-"""What a client asks and gets back, whatever the protocol, and `SETTINGS`: the one table of what may be set."""
+"""Requests and responses of every protocol, and `SETTINGS`, the one table of request settings."""
 
 from __future__ import annotations
 
@@ -22,18 +22,20 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 Reuse = Literal["auto", "never", "only"]
-"""`auto`: what paid answers determine is served, unless more epsilon is named; `never`: a new one; `only` that."""
+"""`auto`: a derived answer is served unless more epsilon is named; `never`: always a new one; `only`: never a
+new one.
+"""
 
 _CELL_BYTES = 64  # of a number, or of the place of a text, as an object
 
 Cell = str | int | float | bool | None
 
 MARKS = ("low_precision", "clipped")
-"""What a row of an answer may be, the worst first: each is a field of `QueryResponse`, and a column of tables."""
+"""The marks of a row, the worst first. Each is a field of `QueryResponse` and a column of tables."""
 
 
 def text_bytes(rows: Iterable[Sequence[object]]) -> int:
-    """What the texts among the cells take in memory: one, two or four bytes a character, by the widest of each.
+    r"""The memory of the texts among the cells: one, two or four bytes per character, by the widest of each.
 
     >>> text_bytes([("a" * 1_000, 1)]) // 1_000, text_bytes([("\N{CAT FACE}" * 1_000, None)]) // 1_000
     (1, 4)
@@ -46,13 +48,13 @@ BOUNDS = {"gt": "above {:g}", "ge": "at least {:g}", "lt": "below {:g}", "le": "
 
 @dataclass(frozen=True)
 class Setting:
-    """What a setting of a question is for and may be: of HTTP bodies, SET, SHOW and the command line alike.
+    """A request setting, for HTTP bodies, SET, SHOW and the command line alike.
 
     Attributes:
-      about: one sentence or two, for whoever may set it.
+      about: one or two sentences for users.
       default: None: unset.
-      words: what it may be; empty: a finite number.
-      bounds: of the number, by the names that they have in `operator` and pydantic.
+      words: the allowed words; empty: a finite number.
+      bounds: of the number, by their names in `operator` and pydantic.
     """
 
     about: str
@@ -61,7 +63,7 @@ class Setting:
     bounds: Mapping[str, float] = field(default_factory=dict)
 
     def read(self, text: str) -> float | str:
-        """The value of a text. Raises: ValueError, which says what the setting is."""
+        """Parse a value. Raises: ValueError with the allowed values."""
         if self.words:
             if text.lower() not in self.words:
                 raise ValueError(f"one of {', '.join(self.words)}")
@@ -79,35 +81,38 @@ class Setting:
 
 SETTINGS: Mapping[str, Setting] = MappingProxyType(
     {
-        "epsilon": Setting("What to spend; unset, the policy's default.", bounds={"gt": 0}),
-        "delta": Setting("The most delta to spend; unset, the policy's default.", bounds={"ge": 0, "lt": 1}),
-        "mechanism": Setting("Which mechanism releases; unset, the planner chooses.", words=OFFERED),
+        "epsilon": Setting("The epsilon to spend. Unset: the policy's default.", bounds={"gt": 0}),
+        "delta": Setting("The most delta to spend. Unset: the policy's default.", bounds={"ge": 0, "lt": 1}),
+        "mechanism": Setting("The mechanism. Unset: the planner chooses.", words=OFFERED),
         "sampling_rate": Setting(
-            "Answer from this share of the join; unset, from all of it.", bounds={"gt": 0, "le": 1}
+            "Answer from a sample with this share of the join. Unset: from all of it.", bounds={"gt": 0, "le": 1}
         ),
         "at_most": Setting(
-            "What one person adds at most to a sum or count in one group, in its unit, as you say. Intervals are then"
-            " for the truth, if it is true.",
+            "The most that one person adds to a sum or count in one group, as you declare it. Intervals then cover "
+            "the true value, if that bound is right.",
             bounds={"gt": 0},
         ),
         "max_relative_error": Setting(
-            "How far an interval's end may be from its value, 0.05 for 5%. The least epsilon that is expected to do"
-            " is spent, `epsilon` at most. Where nothing tells what that is, two releases are made and charged; an"
-            " explanation says so beforehand.",
+            "The accuracy target: half the interval's width over its value, 0.05 for 5%. The smallest sufficient "
+            "epsilon is spent, at most `epsilon`. If it is unknown, two releases are made and charged; EXPLAIN "
+            "shows that first.",
             bounds={"gt": 0},
         ),
-        "max_absolute_error": Setting("As max_relative_error, in the answer's own unit.", bounds={"gt": 0}),
+        "max_absolute_error": Setting(
+            "The accuracy target as half the interval's width, in the answer's unit.", bounds={"gt": 0}
+        ),
         "reuse": Setting(
-            "`auto`: an answer that follows from those that you have paid for is free. It is given unless you name"
-            " more epsilon than you paid for them, or an accuracy that it lacks. `only`: such a one or none. `never`:"
-            " a new one, also to a question that you have paid for.",
+            "`auto`: an answer that can be derived from answers you paid for is free. It is served unless you name"
+            " more epsilon than you paid, or an accuracy target that it misses. `only`: a derived answer or none."
+            " `never`: a new answer, even if you paid for this one before.",
             "auto",
             get_args(Reuse),
         ),
     }
 )
-"""What may be said of a question beside its statement, by name: that of the field of an HTTP body, and behind
-`noisegate.` that of SET. A new setting is an entry here and a field of `RequestSettings`."""
+"""All request settings, by the name of the field in HTTP bodies; SET has them behind `noisegate.`. A new setting is
+an entry here and a field of `RequestSettings`.
+"""
 
 OLD_NAMES: Mapping[str, str] = MappingProxyType({"nobody_adds_more_than": "at_most"})
 """Names of settings in version 0.1.0, which requests, SET and the command line still accept."""
@@ -115,7 +120,7 @@ OLD_NAMES: Mapping[str, str] = MappingProxyType({"nobody_adds_more_than": "at_mo
 
 @dataclass(frozen=True, kw_only=True)
 class RequestSettings:
-    """What an analyst says of a question beside its statement, each as `SETTINGS` has it; None: nothing."""
+    """The settings of a request, as in `SETTINGS`; None: unset."""
 
     epsilon: float | None = None
     delta: float | None = None
@@ -128,7 +133,7 @@ class RequestSettings:
 
     @property
     def by_accuracy(self) -> bool:
-        """Is it an accuracy that decides about epsilon (`server/proposals/by_accuracy.py`)?"""
+        """Does an accuracy target determine epsilon (`server/answers/proposals/by_accuracy.py`)?"""
         return (self.max_relative_error, self.max_absolute_error) != (None, None)
 
 
@@ -137,15 +142,13 @@ class QueryRequest(RequestSettings):
     """One question of one analyst.
 
     Attributes:
-      analyst: the authenticated analyst's name.
-      sql: one SELECT.
-      request_id: unique; stands in logs, the ledger and error bodies.
+      request_id: unique; part of logs, the ledger and error bodies.
       parameters: the values of `$1`, `$2`, ...
-      idempotency_key: the client's own name of this request: sent again, it is charged once; empty for none.
-      search_path: the schemas in which tables without one are looked for; None for the policy's.
-      zone: the session's time zone, as `planner.sql.zones` names it; UTC for all of UTC's names.
-      as_accurate: must it be no wider than a fresh one, where it is put together from parts? So it must where its
-        epsilon was found for an accuracy.
+      idempotency_key: the client's name for this request, which is charged once under it; or empty.
+      search_path: the schemas of tables without one; None: the policy's.
+      zone: the session's time zone, as `planner.sql.zones` names it.
+      as_accurate: must a derived answer be at least as accurate as a new one? True if epsilon was chosen for an
+        accuracy target.
     """
 
     analyst: str
@@ -169,7 +172,7 @@ class ResultColumn:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An interval for one cell; None stands for unbounded."""
+    """The interval of one cell; None: unbounded."""
 
     low: float | None
     high: float | None
@@ -177,7 +180,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Budget:
-    """An analyst's budget: what was granted and what is left."""
+    """An analyst's budget: the grant and what is left."""
 
     epsilon: float
     delta: float
@@ -186,7 +189,7 @@ class Budget:
 
 
 def privacy_text(epsilon: float, delta: float) -> str:
-    """An epsilon, and a delta above 0, for people, to six digits.
+    """Epsilon, and delta if it is above 0, to six digits.
 
     >>> privacy_text(0.5, 0.0), privacy_text(1.0, 1e-7)
     ('epsilon 0.5', 'epsilon 1, delta 1e-07')
@@ -196,11 +199,11 @@ def privacy_text(epsilon: float, delta: float) -> str:
 
 @dataclass(frozen=True)
 class CachedPeriods:
-    """Groups of an answer that were measured over an earlier load of the data, and hold for this one.
+    """Groups of an answer that were measured in an earlier data version and are still valid.
 
     Attributes:
-      version: of the data that they were measured over.
-      first, last: the days, as ISO text, that their rows lie between; None: no end.
+      version: the data version that was measured.
+      first, last: the days of their rows, as ISO text; None: open.
       groups: how many.
     """
 
@@ -216,31 +219,27 @@ class QueryResponse:
 
     Attributes:
       columns: names and types, in the order of the select list.
-      rows: one tuple of cells per group that is shown.
-      intervals: like rows; None for group keys, texts, conditions and what is always NULL.
+      rows: one tuple of cells per shown group.
+      intervals: like rows; None for group keys, texts, conditions and values that are always NULL.
       confidence: of each interval, over the noise alone.
-      covers: what the intervals cover, one of `privacy.noisy_answer.Covers`; `truth` where nothing can have been cut,
-        if what keys, the policy or `at_most` say is true; `exact` where there are none: for
-        EXPLAIN and for queries over public tables only.
-      mechanism: which mechanisms released it; `none` for an exact answer.
-      epsilon, delta: the charge; 0 where the analyst had paid for this very answer before.
+      covers: what the intervals cover, one of `privacy.noisy_answer.Covers`; `truth` if nothing can have been
+        clipped, by keys, the policy or `at_most`; `exact` for EXPLAIN and for queries over public tables.
+      mechanism: the mechanisms that released it; `none` for an exact answer.
+      epsilon, delta: the charge; 0 if the analyst had paid for this answer before.
       budget: the analyst's budget after the charge.
-      weak: per row, whether an interval is wider than its value: the noise may be as large as what it hides.
-      clipped: per row, whether more of its values may have been cut away than the noise moves: by a budget that was
-      too
-        small for the data, or by the policy's rule of groups per unit.
-      taus: per aggregate column of each row, the contribution bounds that were chosen (public).
-      request_id: as in the request.
-      notes: sentences for people, for example that truncation bias is outside of the interval.
+      low_precision: per row: is an interval wider than its value? The noise may be as large as the value.
+      clipped: per row: may more be missing than the noise moves? Either the budget is too small for the data, or the
+        policy limits the groups per unit.
+      taus: per aggregate of each row, the chosen clipping thresholds (public).
+      notes: sentences for people.
       cached: was it measured for an earlier request?
-      raw: empty where every value is shown as it was released; else like rows: of the columns in which some value is
-        not, all values as they were released, for whoever adds them up; None in others.
-      raw_intervals: the same of intervals, for what is computed from the answer; no client is sent them.
-      at_most: as in the request, where `covers` rests on it; else None.
-      cached_periods: which groups are kept from earlier loads, since their rows are closed; the newest load first.
-      derived_from: the numbers of the analyst's charges from whose answers it was computed; empty where it was
-        measured.
-      text_bytes: what the texts of its rows take in memory, where they are the answer's own: see `text_bytes`.
+      raw: empty if every value is shown as released. Otherwise like rows: the released values of columns in which
+        some value was moved, for sums over groups; None in other columns.
+      raw_intervals: the same for intervals; not sent to clients.
+      at_most: as in the request, if `covers` depends on it; else None.
+      cached_periods: the groups that were measured in earlier data versions, newest first.
+      derived_from: the numbers of the analyst's charges from which it was derived; empty if it was measured.
+      text_bytes: the memory of the texts of its rows, if they belong to this answer alone.
     """
 
     columns: tuple[ResultColumn, ...]
@@ -286,7 +285,7 @@ class QueryResponse:
 
     @property
     def marks(self) -> dict[str, tuple[bool, ...]]:
-        """Per mark, is each row so?"""
+        """By mark: the rows that have it."""
         return {name: getattr(self, name) for name in MARKS}
 
     @property
@@ -296,13 +295,13 @@ class QueryResponse:
 
     @property
     def n_bytes(self) -> int:
-        """What it takes in memory, about; that of its group keys, which other answers share, apart."""
+        """The approximate memory, without group keys, which other answers share."""
         parts = (self.rows, self.intervals, self.taus, self.raw, self.raw_intervals)
         lazy = sum(part.n_bytes for part in parts if isinstance(part, LazyRows))
         return (lazy or _CELL_BYTES * self.n_cells) + self.text_bytes
 
     def as_released(self) -> Iterator[tuple[tuple[Cell, ...], tuple[Interval | None, ...]]]:
-        """Each row and its intervals before any value was moved into its range: sums of them lean to no side."""
+        """Each row and its intervals as released. Sums of them are unbiased, as no value was moved into its range."""
         rows, around = self.rows, self.intervals
         cells = zip(rows, self.raw, strict=True) if self.raw else ((row, row) for row in rows)
         ends = zip(around, self.raw_intervals, strict=True) if self.raw_intervals else ((row, row) for row in around)
@@ -327,7 +326,7 @@ class StatementShape:
     Attributes:
       parameters: the type of each `$n`, as in `planner.describe.Description`.
       columns: of the answer.
-      noisy: per column, is it a noisy number, with an interval?
+      noisy: per column: is it a noisy number, with an interval?
     """
 
     parameters: tuple[str, ...]
@@ -337,7 +336,7 @@ class StatementShape:
 
 @dataclass(frozen=True)
 class JoinedTable:
-    """A table of a query's join, under the name that the statements give it; was it added to find the owners?"""
+    """A table of a query's join and its alias; `added`: the proxy added it to find the owners."""
 
     alias: str
     table: str
@@ -347,7 +346,7 @@ class JoinedTable:
 
 @dataclass(frozen=True)
 class JoinCondition:
-    """A condition on join tuples; was it added to find the owners?"""
+    """A condition on join tuples; `added`: the proxy added it to find the owners."""
 
     sql: str
     added: bool
@@ -355,10 +354,10 @@ class JoinCondition:
 
 @dataclass(frozen=True)
 class ReleaseMechanism:
-    """What releases one number per group, its part of epsilon, and why it.
+    """The mechanism of one release, its part of epsilon, and the reason.
 
     Attributes:
-      delta: its part of delta; releases that are composed under zCDP name the one that they share.
+      delta: its part of delta; releases that are composed under zCDP name the shared one.
     """
 
     release: str
@@ -370,13 +369,13 @@ class ReleaseMechanism:
 
 @dataclass(frozen=True)
 class RelativeError:
-    """How far a column is expected to be from the truth, in multiples of its values.
+    """The expected relative error of a column.
 
     Attributes:
       column: of the answer.
-      typical, worst: the half-width of an interval at 95% over its value, of the median row and of the worst one, if
-        thresholds stay those of the earlier answer; None: nothing bounds it, as of a value of nothing.
-      most: of the median row, the upper end of a range that nine of ten answers stay within.
+      typical, worst: half the width of a 95% interval over its value, of the median row and of the worst one, if the
+        clipping thresholds stay those of the earlier answer; None: unbounded.
+      most: of the median row: nine of ten answers stay below this.
     """
 
     column: str
@@ -387,10 +386,10 @@ class RelativeError:
 
 @dataclass(frozen=True)
 class CannotPay:
-    """That a question would be refused, since some account that pays for it cannot.
+    """A question would be refused, because an account cannot pay for it.
 
     Attributes:
-      message, hint: as the refusal would say; the hint also of what may be asked instead.
+      message, hint: as in the refusal; the hint also suggests what to ask instead.
       without_delta: would the same question fit with a delta of 0?
     """
 
@@ -404,15 +403,15 @@ class CannotPay:
 
 @dataclass(frozen=True, kw_only=True)
 class ReadRows:
-    """Which rows a query reads, and whose they are.
+    """The rows that a query reads, and their owners.
 
     Attributes:
-      rewritten_sql: the statements over private rows that the database would get, or the one over public tables.
-      privacy_units: the relations whose people the answer protects; none for a query over public tables only.
+      rewritten_sql: the statements for the database.
+      privacy_units: the relations whose people the answer protects; empty for public tables.
       owners: SQL of each owner of a row of the join.
       ownership: per owner, the foreign keys that lead to it.
       tables, conditions: the join graph.
-      tuples_per_unit: Delta, the most join tuples of one unit by the declared fan-outs; None when none follows.
+      tuples_per_unit: Delta, the most join tuples of one unit by the declared fan-outs, or None.
     """
 
     rewritten_sql: str
@@ -426,14 +425,14 @@ class ReadRows:
 
 @dataclass(frozen=True, kw_only=True)
 class ShownGroups:
-    """Which groups an answer has, and how many of them one person can reach.
+    """The groups of an answer, and how many of them one person can reach.
 
     Attributes:
-      n_groups: how many groups the answer has, before HAVING and LIMIT; None where they are found among private rows.
+      n_groups: how many groups there are before HAVING and LIMIT; None with partition selection.
       group_sources: per group key, its SQL and where its values come from.
-      groups_per_unit: L0, how many groups one person can reach; None: not bounded.
-      groups_reason: why one unit reaches `groups_per_unit` groups.
-      selection: which of the groups are shown, and why not all; None where they all are.
+      groups_per_unit: L0, how many groups one person can reach; None: unbounded.
+      groups_reason: the reason for `groups_per_unit`.
+      selection: which groups are shown, and why not all; None: all.
     """
 
     n_groups: int | None = 1
@@ -445,19 +444,18 @@ class ShownGroups:
 
 @dataclass(frozen=True, kw_only=True)
 class Releases:
-    """What releases the numbers of an answer, from which rows, and with how much noise.
+    """The releases of an answer, and their expected noise.
 
     Attributes:
-      mechanism, reason: which, and why this mechanism and these numbers.
+      mechanism, reason: the mechanism, and why it and these numbers were chosen.
       mechanisms: one per release.
       weight_bounds: per release, its label and the public bound W of one row's weight.
-      expected_noise: (tau, half-width at 95%) pairs per release: noise as a function of tau.
+      expected_noise: per release, (tau, half-width at 95%) pairs: the noise by clipping threshold.
       sampling: how the join is sampled and why, or None.
       sampling_rate: the exact rate, or None.
-      sampling_advice: per release, its label and whether the sample makes it more accurate or only faster; empty
-        where nothing is claimed for the sample.
-      epsilon_if_fanouts_fail: what a unit may lose that has more join tuples than the declared fan-outs allow;
-        None where nothing rests on them.
+      sampling_advice: per release, its label and whether the sample is more accurate or only faster; or empty.
+      epsilon_if_fanouts_fail: the privacy loss of a unit that exceeds the declared fan-outs; None: no release depends
+        on them.
     """
 
     mechanism: str = "none"
@@ -473,16 +471,15 @@ class Releases:
 
 @dataclass(frozen=True, kw_only=True)
 class Price:
-    """What an answer costs, and whether it can be paid for.
+    """The price of an answer, and whether it can be paid.
 
     Attributes:
-      epsilon, delta: the charge.
-      charge_epsilon, charge_delta: what is charged now, the sum over what would be measured: 0 where all is free, and
-        less than `epsilon` where a part is paid for. None: nothing of it was looked for.
-      most_epsilon, most_delta: the most that is charged in the end, where an accuracy was asked for and nothing tells
-        beforehand what it needs; `epsilon` and `delta` are then the first release's. None: these are all.
-      cannot_pay: how it would be refused now, whichever account is short: the analyst's, the group's, the dataset's;
-        None where all can pay, or nothing is charged.
+      epsilon, delta: of a new answer.
+      charge_epsilon, charge_delta: what is charged now, the sum over what would be measured: 0 if all is free, less
+        than `epsilon` if a part is paid for. None: not looked up.
+      most_epsilon, most_delta: the most that is charged with an accuracy target that needs a first release; `epsilon`
+        and `delta` are then of that release. None: `epsilon` and `delta` are all.
+      cannot_pay: the refusal, whichever account is short; None: all can pay, or nothing is charged.
     """
 
     epsilon: float = 0.0
@@ -496,17 +493,15 @@ class Price:
 
 @dataclass(frozen=True, kw_only=True)
 class ToldBefore:
-    """What the analyst's earlier answers say of a question.
+    """What earlier answers of the analyst say about a question.
 
     Attributes:
-      reuse: what follows for free from answers that the analyst has paid for, beside what a new one would be; None
-        where nothing follows.
-      derived: what follows is what would be served, free; `epsilon` and `delta` are those of a new answer.
+      reuse: what can be derived from earlier answers for free, compared with a new answer; or None.
+      derived: would the derived answer be served, free? `epsilon` and `delta` are then of a new answer.
       paid: has the analyst paid for this very answer, so that it is free?
-      relative_errors: per column, where the analyst was told the values by an earlier answer; empty otherwise.
-      likely_clipped: the share of rows that would be marked cut, in [0, 1], by the analyst's earlier answers or by
-      the
-        policy's rule of groups per unit; None where nothing tells.
+      relative_errors: per column, if an earlier answer showed the values; or empty.
+      likely_clipped: the expected share of rows marked `clipped`, in [0, 1], by earlier answers or by the policy's
+        limit of groups per unit; None: unknown.
     """
 
     reuse: str | None = None

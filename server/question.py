@@ -1,6 +1,6 @@
-"""A query over private tables, planned: everything about it that does not depend on who asks.
+"""A planned query over private tables: everything about it that does not depend on who asks.
 
-What two questions must share to have one answer, and the hash that names a rewritten query in the ledger.
+This includes the keys by which two questions share one answer, and by which the ledger names a query.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ _SHOWN = 1024
 _SHOWN_BYTES = 64 << 20
 
 shown_answers: LruCache[tuple[int, int], QueryResponse] = LruCache(_SHOWN, _SHOWN_BYTES, lambda shown: shown.n_bytes)
-"""Answers that were served again, by the question's `serial` and the charge of their releases."""
+"""Responses that were served from the cache, by the question's `serial` and the charges of their releases."""
 
 _serials = itertools.count()
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What a plan is made from: where all of it is equal, so is the Question.
+    """Everything that a plan depends on. Equal values give the same Question.
 
     Attributes:
       words: statement, parameters with their types, and settings.
-      now: what now() stands for, snapped to the policy's grain.
-      data_version: the custodian's.
+      now: the value of now(), rounded to the policy's time grain.
+      data_version: of the ledger.
       policy_hash, fingerprint: of the policy and the schema.
     """
 
@@ -52,9 +52,9 @@ class Asked:
 
 
 def words_of(request: QueryRequest) -> tuple[object, ...]:
-    """Statement, parameters, settings and session of a request, whoever sends it.
+    """Statement, parameters, settings and session of a request, without its sender.
 
-    Parameters by type and by spelling: 1, 1.0 and true are equal in Python, and so are the decimals 2 and 2.0.
+    Parameters count by type and spelling: 1, 1.0 and true are equal in Python, and so are the decimals 2 and 2.0.
     """
     typed = tuple((type(value).__qualname__, repr(value)) for value in request.parameters)
     settings = (getattr(request, name) for name in SETTINGS)
@@ -62,9 +62,9 @@ def words_of(request: QueryRequest) -> tuple[object, ...]:
 
 
 def request_hash(request: QueryRequest) -> str:
-    """Names what a client sent under an idempotency key, as it was written; empty without a key.
+    """The hash of a request that has an idempotency key, or empty.
 
-    Everything that decides what is released, and how it is shown, is in it; the form of the response is not.
+    It covers everything that determines what is released and how it is shown, except the form of the response.
     Returns: SHA-256 in hex.
     """
     if not request.idempotency_key:
@@ -77,15 +77,15 @@ class Question:
     """What is read, measured and charged.
 
     Attributes:
-      plan: what was asked, in normal form.
-      query: what the database is asked.
-      measuring: how all of it is measured.
-      answer_key: names the answer under a policy, a data version and a moment.
-      data_version: the custodian's.
-      mirrored: what a mirror is asked instead; None where there is none, or the database alone can say it.
+      plan: the question in normal form.
+      query: the statements for the database.
+      measuring: the measurements.
+      answer_key: the cache key, under a policy, a data version and a moment.
+      data_version: of the ledger.
+      mirrored: the statements for the mirror; None: no mirror, or only the database supports them.
       day_columns: of the append-only tables that it joins.
-      bound: what the plan was made from; None where nobody will ask for the same of other days.
-      serial: no other question of this process has it.
+      bound: what the plan was made from; None if nobody will ask for other days or keys.
+      serial: unique in this process.
     """
 
     plan: Plan
@@ -100,18 +100,18 @@ class Question:
 
     @property
     def whole_bound(self) -> BoundQuery:
-        """What the plan was made from, where somebody asks for the same of other days or keys."""
+        """What the plan was made from, to ask the same for other days or keys."""
         assert self.bound is not None, "what requests ask is planned with it"
         return self.bound
 
     @property
     def only_names_groups(self) -> bool:
-        """Is there nothing to measure, and nothing to charge?"""
+        """Is there nothing to measure and to charge?"""
         return not self.plan.releases
 
     @property
     def shows_no_row(self) -> bool:
-        """Is no row of the answer shown, whatever is released: LIMIT 0, or a HAVING that is never true?"""
+        """Is no row ever shown: LIMIT 0, or a HAVING that is never true?"""
         plan = self.plan
         never = plan.display.having is not None and is_never_true(plan.display.having)
         counted = any(isinstance(output.expression, RowCount) for output in plan.display.outputs)
@@ -119,12 +119,12 @@ class Question:
 
     @cached_property
     def plan_hash(self) -> str:
-        """Names what is read."""
+        """The hash of what is read."""
         return plan_hash(self.query)
 
     @property
     def event(self) -> PrivacyEvent | None:
-        """What all measurements do to privacy together; None for one sample, whose joint loss is the plan's epsilon.
+        """The privacy event of all measurements together. None for a sample, whose joint loss is the plan's epsilon.
 
         Releases from one sample are no composition of events (docs/mathematics.md, section 7.1).
         """
@@ -136,7 +136,7 @@ class Question:
         return events[0] if len(events) == 1 else Composed(events)
 
     def charge(self, request: QueryRequest) -> Charge:
-        """What the analyst who asks would be charged, in the ledger's units: an answer names what was paid."""
+        """The charge for the asking analyst, in the ledger's units."""
         return Charge(
             analyst=request.analyst,
             epsilon=epsilon_of(charged_epsilon(self.plan.epsilon)),
@@ -153,7 +153,7 @@ class Question:
 
 
 def plan_hash(query: BackendQuery) -> str:
-    """SHA-256 of everything that decides what is read."""
+    """SHA-256 of everything that determines what is read."""
     document = json.dumps(query.what_is_read(), sort_keys=True, default=str)
     return hashlib.sha256(document.encode()).hexdigest()
 
@@ -162,16 +162,11 @@ _VERSION = 1
 
 
 def answer_key(plan: Plan, query: BackendQuery, time_grain: str, data_version: int) -> str:
-    """Name everything that decides what is released, and nothing that only decides how it is shown.
+    """The hash of everything that determines what is released, but not of how it is shown.
 
-    Parameters, and the moment that now() stands for, are literals of the plan by now, aliases and spacing are gone.
-    Output names, HAVING, ORDER BY and LIMIT read released values only and are left out.
+    Parameters and now() are literals of the plan, and aliases and spacing are gone. Output names, HAVING, ORDER BY
+    and LIMIT use released values only, so they are left out.
 
-    Args:
-      plan: what is released, with its policy's hash.
-      query: what is read, with the schema's fingerprint.
-      time_grain: what the policy snaps now() to.
-      data_version: the custodian's.
     Returns: SHA-256 in hex.
     """
     sampling, chosen = plan.sampling, plan.selection
@@ -201,15 +196,15 @@ def answer_key(plan: Plan, query: BackendQuery, time_grain: str, data_version: i
 
 
 def _selecting(selection: GroupSelection) -> list[object]:
-    """What decides which groups are shown, beside how many of them one unit reaches."""
+    """What determines the shown groups, besides the groups per unit."""
     return [selection.epsilon, selection.delta, selection.minimum, *(["votes"] if selection.votes else [])]
 
 
 def _measured(release: Release) -> list[object]:
-    """What a mechanism is told of a release; its SQL is part of the query."""
+    """The parameters of a release; its SQL is part of the query."""
     counts_values = release.distinct is not None
-    told: list[object] = [release.weight_bound, release.epsilon, release.whole, counts_values, release.determined]
+    parts: list[object] = [release.weight_bound, release.epsilon, release.whole, counts_values, release.determined]
     ranked = None if release.ranked is None else [release.ranked.grid, release.ranked.rank]
     more = [release.around, ranked]
-    told += more if any(one is not None for one in more) else []
-    return told if release.bound is None else [*told, release.bound]
+    parts += more if any(one is not None for one in more) else []
+    return parts if release.bound is None else [*parts, release.bound]

@@ -1,4 +1,4 @@
-"""The pipeline under the policy in force; a reload puts another one in its place between two requests."""
+"""The pipeline under the policy in force. A reload replaces it between two requests."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ from server.pipeline import Pipeline
 from server.policy.accepted_policy import PolicyChanges
 
 Watch = Callable[[Pipeline], None]
-"""Is told of the pipeline after a reload; what it raises is its own."""
+"""Called with the new pipeline after a reload; its errors are its own."""
 
 Renew = Callable[[Pipeline, Act, str | None], tuple[Pipeline, tuple[str, ...]]]
-"""Reads the policy anew: from the pipeline before, who asks and the confirmed hash to the next and what is weaker.
-Raises where the policy before must stay."""
+"""Reads the policy anew. From the old pipeline, the act and the confirmed hash it makes the new pipeline and the list
+of weaker protections. It raises if the old policy must stay.
+"""
 
 
 @dataclass(frozen=True)
 class PolicyInForce:
-    """What a reload has done.
+    """The result of a reload.
 
     Attributes:
       name: of the dataset.
       hash: of the policy in force.
-      changed: is it another one than before?
-      weaker: in what it protects less than the one before.
+      changed: is it another policy than before?
+      weaker: what it protects less than the policy before.
     """
 
     name: str
@@ -38,10 +39,9 @@ class PolicyInForce:
 
 
 class ReloadablePipeline:
-    """Hands out the pipeline under the policy in force; every method may be called from any thread.
+    """Gives out the pipeline under the policy in force. Any thread may call its methods.
 
-    Whoever answers a request takes `current` once and asks that: the request keeps the policy under which it began,
-    and the next one has the new policy.
+    A request takes `current` once, so it keeps the policy under which it began.
     """
 
     def __init__(
@@ -55,25 +55,24 @@ class ReloadablePipeline:
 
     @property
     def current(self) -> Pipeline:
-        """The pipeline that the next request gets."""
+        """The pipeline for the next request."""
         return self._current
 
     def changes(self) -> PolicyChanges:
-        """What changed in the policy's text: since the one before, and what a reload would take over."""
+        """The changes of the policy's text: since the one before, and what a reload would apply."""
         return self._changes()
 
     def watch(self, watch: Watch) -> None:
-        """Tell somebody of every reload from now on, one after the other and before the next."""
+        """Call `watch` after every reload from now on, one after the other."""
         self._watching.append(watch)
 
     def reload(self, act: Act, confirmed: str | None = None) -> PolicyInForce:
         """Read the policy and the catalog anew.
 
         Args:
-          act: who asks for it, and why.
-          confirmed: the hash of a weaker policy that the custodian has confirmed.
-        Raises: PolicyWeakened, PolicyRejected (it is invalid, or does not fit the database), BackendUnavailable and
-          LedgerUnavailable; then nothing has changed.
+          confirmed: the hash of a weaker policy that the administrator has confirmed.
+        Raises: PolicyWeakened, PolicyRejected (invalid, or it does not fit the database), BackendUnavailable and
+          LedgerUnavailable; nothing has changed then.
         """
         with self._reloading:
             before = self._current
@@ -81,7 +80,8 @@ class ReloadablePipeline:
                 self._current, weaker = self._renew(before, act, confirmed)
             except (PlannerError, ConfigurationInvalid, UnsafeRole) as error:
                 raise PolicyRejected(
-                    f"The policy before stays in force, since the new one cannot be: {error.message}", hint=error.hint
+                    f"The old policy stays in force, because the new one is rejected: {error.message}",
+                    hint=error.hint,
                 ) from error
             for watch in self._watching:
                 watch(self._current)

@@ -126,7 +126,7 @@ class Explaining:
     def _refusal(self, work: Work) -> ServerError | None:
         """Return the ledger's refusal, by any account: analyst, group or dataset."""
         charges = [one.charge for one in measures(work).values()]
-        return self.deciding.planning.ledger.foreseen(charges) if charges else None
+        return self.deciding.planning.ledger.budget_check(charges) if charges else None
 
     def _shown(self, work: Work, request: QueryRequest) -> Explanation:
         planning = self.deciding.planning

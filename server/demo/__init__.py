@@ -1,8 +1,6 @@
-"""The demonstration: TPC-H and a social graph in an embedded PostgreSQL, asked through a real proxy, with the true
-values beside the answers.
+"""The demonstration: TPC-H and a social graph in an embedded PostgreSQL, asked through a real proxy.
 
-In: a folder to keep everything in; the extra `noisegate[embedded]`, which has PostgreSQL and TPC-H's generator.
-Out: what `noisegate demo` prints. Tests and benchmarks start their proxies by the same parts.
-
-The truth is read here, beside the proxy and never through it, and only of data that was generated here.
+Enters: a folder for its files; the extra `noisegate[embedded]` with PostgreSQL and TPC-H's generator.
+Leaves: the output of `noisegate demo`. Tests and benchmarks start their proxies with the same parts.
+It shows true values beside the answers. It reads them beside the proxy, and only of data that it generated.
 """

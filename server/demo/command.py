@@ -23,8 +23,8 @@ def demo(
 ) -> None:
     """Load TPC-H behind a proxy on this machine, ask it, and show the true values beside the noisy answers.
 
-    PostgreSQL and the data's generator come with the extra `noisegate[embedded]`. All that is written lies in one
-    folder, which can be deleted afterwards.
+    PostgreSQL and the data's generator come with the extra `noisegate[embedded]`. All files are in one folder, which
+    you can delete afterwards.
 
     Example:  noisegate demo --exit
 

@@ -1,4 +1,4 @@
-"""Load the demonstration's database once; a half-loaded one is dropped and loaded again."""
+"""Load the demonstration's database once; an incomplete one is dropped and loaded again."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BLOCK = 1 << 20
 def load_once(server: EmbeddedPostgres, name: str, scale: float, progress: Progress) -> str:
     """Load TPC-H at `scale` and the graph, which grows with it, into database `name`, unless that is done.
 
-    Returns: the URL for the proxy's own SELECT-only role.
+    Returns: the URL for the proxy's SELECT-only role.
     """
     label = f"noisegate demonstration {_VERSION}, scale {scale}"
     load_labelled(server, name, label, lambda url: _load(url, scale, progress))
@@ -31,7 +31,7 @@ def load_once(server: EmbeddedPostgres, name: str, scale: float, progress: Progr
 
 
 def load_labelled(server: EmbeddedPostgres, name: str, label: str, load: Callable[[str], None]) -> None:
-    """Make database `name` anew and load it by the URL of its owner, unless what it holds has this label already."""
+    """Create database `name` and load it as its owner, unless it has this label already."""
     with connect(server.url(), autocommit=True) as connection:
         if _comment(connection, name) != label:
             connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))

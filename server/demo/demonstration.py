@@ -1,4 +1,4 @@
-"""`noisegate demo`: load, ask through a real proxy, show noisy answers beside the truth, stay up."""
+"""`noisegate demo`: load data, ask through a real proxy, show answers beside true values, and keep running."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class DemoQuery:
 
     Attributes:
       protects: whose presence the answer hides.
-      sql: what the analyst sends; as it stands, it also gives the true value.
-      most: bar for the 95th percentile of the relative error over many runs at epsilon 1
-        (with groups: of the median over the groups).
+      sql: the question, which also gives the true value.
+      most: the most that the 95th percentile of the relative error may be at epsilon 1; with groups, of the median
+        over the groups.
     """
 
     name: str
@@ -88,7 +88,7 @@ QUERIES: tuple[DemoQuery, ...] = (
 
 @dataclass(frozen=True)
 class Answer:
-    """A noisy answer beside the truth.
+    """A noisy answer and the true values.
 
     Attributes:
       errors: relative error per group (one without GROUP BY).
@@ -107,16 +107,16 @@ class Answer:
 
 
 def true_values(owner_url: str, query: DemoQuery) -> dict[object, float]:
-    """The exact answer, read as the database's owner: nobody else may see it."""
+    """The exact answer, read as the database's owner."""
     with connect(owner_url) as connection:
         rows = connection.execute(query.sql.encode()).fetchall()
     return {row[0] if len(row) == 2 else None: float(row[-1]) for row in rows}
 
 
 def ask(client: httpx.Client, query: DemoQuery, truth: dict[object, float], epsilon: float = 1.0) -> Answer:
-    """Send one question, to be measured whatever was answered before, and compare the answer with the truth.
+    """Ask one question, measured anew, and compare the answer with the true values.
 
-    Raises: RuntimeError when the proxy refuses.
+    Raises: RuntimeError if the proxy refuses.
     """
     start = time.perf_counter()
     reply = client.post("/v1/query", json={"sql": query.sql, "epsilon": epsilon, "reuse": "never"})
@@ -130,7 +130,7 @@ def ask(client: httpx.Client, query: DemoQuery, truth: dict[object, float], epsi
 
 
 def client(address: str, key: str, verify: ssl.SSLContext | bool = True) -> httpx.Client:
-    """An HTTP client that carries an analyst's key."""
+    """An HTTP client with an analyst's key."""
     return httpx.Client(base_url=address, headers={"Authorization": f"Bearer {key}"}, timeout=300.0, verify=verify)
 
 
@@ -138,7 +138,7 @@ _LARGE = 1e8
 
 
 def print_questions(console: Console, queries: tuple[DemoQuery, ...]) -> None:
-    """Each question with its number and whom it protects."""
+    """Print each question with its number and whom it protects."""
     for number, query in enumerate(queries, 1):
         console.print(f"\n[bold]{number}. {query.name}[/bold] (protects {query.protects})", highlight=False)
         for line in query.sql.splitlines():
@@ -146,7 +146,7 @@ def print_questions(console: Console, queries: tuple[DemoQuery, ...]) -> None:
 
 
 def print_answers(console: Console, answers: list[tuple[DemoQuery, Answer]]) -> None:
-    """One row per question; a question with groups shows the group of median error."""
+    """Print one row per question; a question with groups shows the group of median error."""
     table = Table(title="Answers", title_justify="left")
     table.add_column("query")
     for heading in ("noisy answer", "95% interval", "charge", "left", "true value*", "error*", "time"):
@@ -157,10 +157,9 @@ def print_answers(console: Console, answers: list[tuple[DemoQuery, Answer]]) -> 
     console.print(table)
     for note in sorted({answer.body["note"] for _, answer in answers}):
         console.print(note, highlight=False, soft_wrap=True)
-    console.print("A question with groups is shown by the group whose error is the median one.", highlight=False)
+    console.print("For a question with groups, the group with the median error is shown.", highlight=False)
     console.print(
-        "* For the demonstration only: read by the demonstration itself as the database's owner. "
-        "The proxy never shows it.",
+        "* For the demonstration only, read as the database's owner. The proxy never shows it.",
         highlight=False,
         soft_wrap=True,
     )
@@ -186,7 +185,7 @@ def _row(query: DemoQuery, answer: Answer) -> tuple[str, ...]:
 
 
 def _median_row(answer: Answer) -> int:
-    """The row whose error is the median one, so that one group can stand for all."""
+    """The row with the median error, which stands for all groups."""
     keys = list(answer.truth)
     ranked = sorted(range(len(keys)), key=lambda index: answer.errors[index])
     key = keys[ranked[(len(ranked) - 1) // 2]]
@@ -195,7 +194,7 @@ def _median_row(answer: Answer) -> int:
 
 
 def _number(value: float | None, beside: float, *, unit: bool = True) -> str:
-    """A figure in millions when the answer that it stands beside is that large; None is an interval's open end."""
+    """A figure, in millions if the answer beside it is that large; None is an unbounded end."""
     if value is None:
         return "unbounded"
     if abs(beside) < _LARGE:
@@ -207,12 +206,11 @@ _BUDGET = 20.0
 
 
 def demonstrate(folder: Path, *, stay: bool) -> None:
-    """Load what is not loaded, ask every question, show the answers beside the truth; with `stay` go on until
-    Ctrl-C.
+    """Load the data if needed, ask every question, and show the answers; with `stay` run until Ctrl-C.
 
-    Nothing is left running either way.
-    Raises: ConfigurationInvalid when a part is not installed, or another demonstration runs in the folder.
-    Cost: some 40 seconds and 0.6 GB of disk the first time, from then on five.
+    Nothing keeps running afterwards.
+    Raises: ConfigurationInvalid if a part is not installed, or another demonstration runs in the folder.
+    Cost: about 40 seconds and 0.6 GB of disk the first time, then five seconds.
     """
     console = Console(width=int(os.environ.get("COLUMNS", "118")) if not sys.stdout.isatty() else None)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # so that what was started is stopped
@@ -249,7 +247,7 @@ def _run(console: Console, demonstration: Demonstration, stay: bool) -> None:
     analyst = f"demo-{time.time_ns()}"
     key = add_analyst(demonstration, _BUDGET, name=analyst)
     new_data(demonstration)
-    wire_port = free_port(WIRE_PORT if stay else 0)  # somebody else may want the usual one
+    wire_port = free_port(WIRE_PORT if stay else 0)  # the usual one may be taken
     with proxy(demonstration, options=("--wire-port", str(wire_port))) as address:
         console.print(f"the proxy listens on {address}; a new analyst has a budget of epsilon {_BUDGET:g}")
         print_questions(console, QUERIES)
@@ -263,7 +261,7 @@ def _run(console: Console, demonstration: Demonstration, stay: bool) -> None:
 def _answers(
     console: Console, demonstration: Demonstration, address: str, key: str
 ) -> list[tuple[DemoQuery, Answer]]:
-    """Every question answered once; the truth is read here, beside the proxy."""
+    """Every question answered once; true values are read beside the proxy."""
     answers = []
     with client(address, key) as http, console.status("asking") as status:
         for query in QUERIES:
@@ -291,7 +289,7 @@ def _say_how_to_ask(console: Console, address: str, wire_port: int, analyst: str
 
 
 def _program() -> str:
-    """How this terminal calls this very program: by its name where the shell finds it."""
+    """The command that starts this program in this terminal: its name if the shell finds it."""
     beside = Path(sys.executable).with_name("noisegate")
     found = shutil.which("noisegate")
     if not beside.exists() or (found is not None and Path(found).resolve() == beside.resolve()):

@@ -1,4 +1,4 @@
-"""What the demonstration loads: TPC-H, and who knows whom among its customers, generated from a fixed seed."""
+"""The demonstration's data: TPC-H and a social graph of its customers, generated from a fixed seed."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ DEGREE = 10
 """Of each node; even."""
 
 REWIRED = 0.1264
-"""Share of rewired edges. A ring lattice of n nodes and degree 10 has 10 n triangles, of which (1 - p)^3 stay."""
+"""Share of rewired edges. A ring lattice of n nodes and degree 10 has 10 n triangles, of which (1 - p)^3 remain."""
 
 SEED = 20_260_101
 
 
 def small_world(nodes: int) -> NDArray[np.int64]:
-    """A Watts-Strogatz graph: an edge's far end is drawn anew with the probability REWIRED.
+    """A Watts-Strogatz graph: each edge's far end is rewired with probability REWIRED.
 
-    Returns: (edges, 2) int64, src < dst, sorted, without loops or duplicates; a few edges fewer than
-      nodes * DEGREE / 2, where rewiring met an edge that was there.
+    Returns: (edges, 2) int64, src < dst, sorted, without loops or duplicates. Rewired edges that existed already are
+      dropped, so there are slightly fewer than nodes * DEGREE / 2.
     """
     rng = np.random.default_rng(SEED)
     near = np.repeat(np.arange(nodes), DEGREE // 2)
@@ -71,7 +71,7 @@ TABLES: dict[str, str] = {
     name: re.sub(r"(\w+) numeric\(15,2\) NOT NULL", r"\g<0> CHECK (\1 < 1e13)", columns)
     for name, columns in _COLUMNS.items()
 }
-"""Columns of each table, parents before children. The checks keep NaN out, which a numeric may hold."""
+"""Columns of each table, parents before children. The checks exclude NaN, which a numeric may hold."""
 
 FOREIGN_KEYS: tuple[tuple[str, str, str], ...] = (
     ("nation", "n_regionkey", "region"),
@@ -93,7 +93,7 @@ FOREIGN_KEYS: tuple[tuple[str, str, str], ...] = (
 def generate(folder: Path, scale: float = SCALE) -> None:
     """Write the eight tables of TPC-H as CSV files with headers.
 
-    Raises: ConfigurationInvalid when the generator is not installed.
+    Raises: ConfigurationInvalid if the generator is not installed.
     Cost: about two seconds and 110 MB at scale 0.1.
     """
     beside = Path(sys.executable).with_name("tpchgen-cli")

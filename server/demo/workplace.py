@@ -1,4 +1,4 @@
-"""Where the demonstration keeps its things, and how its parts are started: all under one folder."""
+"""The folder of the demonstration, and how its database and proxy are started."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ WIRE_PORT = 6432
 _DATABASE = "postgres"
 _HTTP_ONLY = ("--no-wire",)
 _START_TIMEOUT_S = 600.0
-"""The first time it compiles its kernels, for minutes on a busy machine; one that ends is not waited for."""
+"""The first start compiles kernels, for minutes on a busy machine. A process that ends is noticed at once."""
 
 _STOP_TIMEOUT_S = 60.0
 
 
 @dataclass(frozen=True)
 class Demonstration:
-    """A loaded database and the policy before it.
+    """A loaded database and the policy for it.
 
     Attributes:
       owner_url: the database as its owner, for true values.
-      proxy_url: the database as the proxy's own role.
+      proxy_url: the database as the proxy's role.
     """
 
     folder: Path
@@ -56,22 +56,23 @@ class Demonstration:
 
     @property
     def policy(self) -> Path:
-        """Where the policy lies that the proxy is started with; the ledger lies beside it."""
+        """The policy file; the ledger is beside it."""
         return self.folder / "policy.toml"
 
     @property
     def key_file(self) -> Path:
-        """The newest analyst's key."""
+        """The file with the newest analyst's key."""
         return self.folder / "analyst.key"
 
 
 def prepare(
     folder: Path, progress: Progress, announce: Callable[[str], None], scale: float = tpch.SCALE
 ) -> Demonstration:
-    """Start PostgreSQL, load what is not loaded, write the policy. Quick when done before.
+    """Start PostgreSQL, load the data if needed, and write the policy.
 
-    `announce` is told what a person should know first, such as a folder that is opened to another user.
-    Raises: ConfigurationInvalid when another demonstration runs in the folder, or it is no demonstration's.
+    Args:
+      announce: receives messages for the user, such as a folder that is opened to another user.
+    Raises: ConfigurationInvalid if another demonstration runs in the folder, or it has other files.
     """
     _check_own(folder)
     _lock(folder)
@@ -84,7 +85,7 @@ def prepare(
 
 
 def _check_own(folder: Path) -> None:
-    """Refuse a folder with somebody's own policy or ledger: one would be overwritten, the other get an analyst.
+    """Refuse a folder with another policy or ledger, which would be overwritten or get an analyst.
 
     A demonstration starts its database before it writes either.
     """
@@ -95,7 +96,7 @@ def _check_own(folder: Path) -> None:
 
 
 def _lock(folder: Path) -> None:
-    """Keep the folder to this process until it ends; a second demonstration would stop the first one's database."""
+    """Lock the folder until this process ends; a second demonstration would stop the first one's database."""
     folder.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(folder / "lock", os.O_CREAT | os.O_RDWR, 0o600)
     try:
@@ -106,9 +107,9 @@ def _lock(folder: Path) -> None:
 
 
 def add_analyst(demonstration: Demonstration, epsilon: float, role: Role = "analyst", name: str | None = None) -> str:
-    """Add an analyst with a fresh budget, so that the demonstration can be run again.
+    """Add an analyst with a new budget, so that the demonstration can be repeated.
 
-    Returns: the key, which also lies in the demonstration's key file, for its owner alone.
+    Returns: the key, which the key file also holds, for its owner alone.
     """
     key = new_key()
     with _ledger(demonstration) as ledger:
@@ -119,7 +120,7 @@ def add_analyst(demonstration: Demonstration, epsilon: float, role: Role = "anal
 
 
 def new_data(demonstration: Demonstration) -> None:
-    """Say that the data is a new load, so that nothing is answered with what an earlier run has kept."""
+    """Record a new data version, so that no answer comes from an earlier run's cache."""
     with _ledger(demonstration) as ledger:
         ledger.bump_data(Act("demonstration", "another run"))
 
@@ -130,7 +131,7 @@ def _ledger(demonstration: Demonstration) -> closing[Ledger]:
 
 @contextmanager
 def proxy(demonstration: Demonstration, port: int = PORT, options: tuple[str, ...] = _HTTP_ONLY) -> Iterator[str]:
-    """Run `noisegate serve`; yields its address. As `running_proxy`."""
+    """Run `noisegate serve` and yield its address. As `running_proxy`."""
     with running_proxy(demonstration, port, options) as (_, address):
         yield address
 
@@ -144,14 +145,14 @@ def running_proxy(
     files: int | None = None,
     program: tuple[str, ...] = (),
 ) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
-    """Run `noisegate serve` on `port`, or on a free one when it is taken; yields process and address once healthy.
+    """Run `noisegate serve` on `port`, or on a free port if it is taken; yields process and address once healthy.
 
     Args:
-      options: more of `noisegate serve`.
-      authority: who vouches for the proxy's certificate, if the options give it one.
-      files: how many descriptors it may have; None: as many as this process.
-      program: what takes the place of the command `noisegate`.
-    Raises: RuntimeError when it ends before it is healthy; its own words are in proxy.log.
+      options: more options of `noisegate serve`.
+      authority: the CA certificate of the proxy's certificate, if it has one.
+      files: the most descriptors; None: as this process.
+      program: replaces the command `noisegate`.
+    Raises: RuntimeError if it ends before it is healthy; its messages are in proxy.log.
     """
     for wanted in (port, 0, 0):  # another process may take a free port first
         listening = free_port(wanted)
@@ -187,7 +188,7 @@ def _noisegate() -> tuple[str, ...]:
 
 
 def free_port(wanted: int) -> int:
-    """`wanted` when nobody listens there, any free port otherwise. Raises: RuntimeError where there is none."""
+    """`wanted` if nobody listens there, otherwise a free port. Raises: RuntimeError if there is none."""
     for port in (wanted, 0):
         with socket.socket() as listener:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -200,7 +201,7 @@ def free_port(wanted: int) -> int:
 
 
 def _healthy(process: subprocess.Popen[bytes], address: str, authority: Path | None) -> bool:
-    """Wait for the proxy; False when it ended, as it does when the port was taken meanwhile."""
+    """Wait for the proxy; False if it ended, as it does if the port was taken meanwhile."""
     verify = True if authority is None else ssl.create_default_context(cafile=authority)
     end = time.monotonic() + _START_TIMEOUT_S
     with httpx.Client(verify=verify, timeout=1.0) as http:  # one: to read who vouches for whom takes a while

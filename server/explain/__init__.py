@@ -1,5 +1,6 @@
-"""What may be said before anything is asked: public facts only, free of charge.
+"""What can be said before a question is asked: public facts only, free of charge.
 
-In: a planned query, or the schema and the policy.
-Out: an explanation, the shape of an answer, the catalog of what may be asked.
+Enters: a planned query, or the schema and the policy.
+Leaves: an explanation, and the catalog of tables and columns that may be queried.
+It may not read rows, row counts or estimates of them.
 """

@@ -1,4 +1,4 @@
-"""What may be asked: tables, columns, what the policy declares of them, how tables join. No statistics of rows."""
+"""The catalog for analysts: tables, columns, declarations of the policy, and join paths. No statistics of rows."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 _FEW_VALUES, _FEW_YEARS = 12, 24
 _TAIL = math.log(20)
 _MOST_PEOPLE = 50
-"""The widest half of an interval that a first question may have."""
+"""The largest half-width of an interval for an example question."""
 
 _AVERAGE_NEEDS = 0.25
-"""The least epsilon at which averages are right within a tenth, over 10,000 rows of which nobody has more than 10."""
+"""The smallest epsilon at which averages over 10,000 rows, at most 10 per person, are accurate to a tenth."""
 
 _TEXTS = ("text", "char", "varchar", "bpchar")
 _WHOLE = ("smallint", "integer", "bigint", "int2", "int4", "int8")
@@ -32,24 +32,19 @@ _DATED = ("date", "timestamp", "timestamp without time zone", "timestamp with ti
 
 @dataclass(frozen=True)
 class Example:
-    """A question to begin with: the table that it is about, with what it counts; and its words."""
+    """An example question: the name of its table with what it counts, and its SQL."""
 
     name: str
     sql: str
 
 
 def examples(tables: Sequence[CatalogTable], epsilon: float) -> tuple[Example, ...]:
-    """First those about people themselves, then about what they have.
-
-    Args:
-      tables: what may be asked.
-      epsilon: the policy's default, with which an example is asked.
-    """
+    """Example questions: first about people, then about what they have."""
     return (*_of_people(tables, epsilon), *_of_what_they_have(tables, epsilon))
 
 
 def _of_people(tables: Sequence[CatalogTable], epsilon: float) -> Iterator[Example]:
-    """Each person is in one group at most."""
+    """Questions in which each person is in at most one group."""
     people = [table for table in tables if table.privacy_unit]
     if not people or _TAIL / epsilon > _MOST_PEOPLE:
         return
@@ -65,7 +60,7 @@ def _of_people(tables: Sequence[CatalogTable], epsilon: float) -> Iterator[Examp
 
 
 def _of_what_they_have(tables: Sequence[CatalogTable], epsilon: float) -> Iterator[Example]:
-    """People counted once in each group, of tables whose rows are one person's."""
+    """Questions that count people once per group, over tables whose rows have one owner."""
     owned = [(table, join) for table in tables for join in [_owner(table, tables)] if join is not None]
     counted = {table.name: f"count(DISTINCT {sql_identifier(join.columns[0])}) AS people" for table, join in owned}
     asked = [table for table, _ in owned]
@@ -95,7 +90,7 @@ def _of_what_they_have(tables: Sequence[CatalogTable], epsilon: float) -> Iterat
 def _first(
     tables: Sequence[CatalogTable], wanted: Callable[[CatalogColumn], bool]
 ) -> list[tuple[CatalogTable, CatalogColumn]]:
-    """The first column that is wanted, with its table; or none."""
+    """The first suitable column with its table, or none."""
     return [(table, column) for table in tables for column in table.columns if wanted(column)][:1]
 
 
@@ -104,7 +99,7 @@ def _few_with(tells: Callable[[int], bool], years: int, kind: CatalogColumn) -> 
 
 
 def _is_amount(column: CatalogColumn) -> bool:
-    """Is an average of it of use? Of a few whole numbers, such as years, it is not."""
+    """Is an average of the column useful? Not of a few whole numbers, such as years."""
     low, high = column.low, column.high
     few = column.type in _WHOLE and isinstance(low, float) and isinstance(high, float) and high - low < _FEW_YEARS
     return isinstance(low, float) and not few
@@ -115,7 +110,7 @@ def _is_kind(column: CatalogColumn) -> bool:
 
 
 def _years(column: CatalogColumn) -> int | None:
-    """How many years the declared range of a date has, if they are few."""
+    """The number of years in the declared range of a date, if they are few."""
     if column.type not in _DATED or not isinstance(column.low, str) or not isinstance(column.high, str):
         return None
     years = date.fromisoformat(column.high).year - date.fromisoformat(column.low).year + 1
@@ -123,7 +118,7 @@ def _years(column: CatalogColumn) -> int | None:
 
 
 def _owner(table: CatalogTable, tables: Sequence[CatalogTable]) -> JoinPath | None:
-    """The one key by which a row belongs to somebody; None where there are more, or it leads to another table."""
+    """The one key that leads to a row's owner; None if there are several, or it leads to another table."""
     if table.privacy_unit or table.public:
         return None
     by_name = {one.name: one for one in tables}
@@ -152,11 +147,11 @@ class CatalogColumn:
     """A column.
 
     Attributes:
-      name, type: as the database has them.
+      name, type: as in the database.
       nullable: may it be NULL?
-      low, high: the declared range, of numbers or (in ISO form) of days; None: none is declared.
-      domain: the values that may be group keys, as text; None: none are declared.
-      note: the same as a few words.
+      low, high: the declared range, of numbers or (in ISO form) of days; or None.
+      domain: the declared group domain, as text; or None.
+      note: the same in words.
     """
 
     name: str
@@ -170,7 +165,7 @@ class CatalogColumn:
 
 @dataclass(frozen=True)
 class JoinPath:
-    """`columns` reference `key` of `table`; `owning`: does the row belong to whom that table's row belongs to?"""
+    """`columns` reference `key` of `table`; `owning`: does a row belong to the owners of that table's row?"""
 
     columns: tuple[str, ...]
     table: str
@@ -183,15 +178,15 @@ class CatalogTable:
     """A table.
 
     Attributes:
-      name: canonical: no two tables have the same (`planner.schema`).
-      namespace: the schema that holds it.
-      sql: how a question names it.
+      name: canonical: unique among tables (`planner.schema`).
+      namespace: its schema.
+      sql: its name in questions.
       public: is it answered exactly and free?
-      privacy_unit: is a row of it somebody who is protected?
+      privacy_unit: is each row a protected person?
       columns: in the table's order.
-      keys: what identifies a row.
-      joins: its foreign keys; a view has neither of its own.
-      kind: `table`, or `view`, which stands for rows of others.
+      keys: the columns that identify a row.
+      joins: its foreign keys; empty for views.
+      kind: `table` or `view`.
     """
 
     name: str
@@ -210,22 +205,24 @@ _SHOWN_VALUES = 12
 
 @dataclass(frozen=True)
 class Catalog:
-    """What may be asked, and the defaults of asking. It says nothing of private rows, not even how many there are.
+    """The tables that may be queried, and the defaults of questions. It reveals nothing of private rows, not even
+    their number.
 
     Attributes:
       dataset: the name that clients connect to.
-      schemas: where tables without a schema are looked for, in order.
+      schemas: where tables without a schema are looked up, in order.
       tables: and views.
-      epsilon: what a query spends that does not say.
-      min_epsilon: the least that one query may spend; a join whose duration depends on the data costs more.
-      max_epsilon: the most that one query may spend.
-      delta: as epsilon.
-      time_grain: what now() is snapped to.
-      answer_quantum_s: seconds: the answer of a join that may explode leaves at 1, 2, 4, ... times it; 0: at once.
+      epsilon: the default epsilon of a query.
+      min_epsilon: the smallest epsilon of a query; a join whose duration depends on the data costs more.
+      max_epsilon: the largest epsilon of a query.
+      delta: the default delta of a query.
+      time_grain: now() is rounded to this.
+      answer_quantum_s: the release interval in seconds: answers of joins that may explode leave at 1, 2, 4, ... times
+        it; 0: at once.
       hold_all_answers: do the answers of other private questions wait as well?
-      unbounded_joins: may private tables meet by other conditions than keys?
-      max_join_tuples: a question whose public bound on join tuples is larger, or unknown, is refused; None: none is.
-      examples: questions to begin with.
+      unbounded_joins: may private tables be joined by other conditions than keys?
+      max_join_tuples: a question with a larger or unknown public bound on join tuples is refused; None: no limit.
+      examples: example questions.
     """
 
     dataset: str
@@ -244,7 +241,7 @@ class Catalog:
 
 
 def catalog(schema: Schema, policy: Policy) -> Catalog:
-    """What the policy lets anybody ask of the schema."""
+    """The catalog of a schema under a policy."""
     names = sorted(name for name in policy.tables if name in schema.tables)
     tables = tuple(_table(schema.tables[name], schema, policy, names) for name in names)
     # The planner is not loaded by who only reads a catalog that was sent: the command line, say.
@@ -281,7 +278,7 @@ def _table(table: Table, schema: Schema, policy: Policy, names: list[str]) -> Ca
 
 
 def _view(view: ShownView, schema: Schema, policy: Policy) -> CatalogTable:
-    """A view: what the policy declares of a column holds where the view shows it as it is."""
+    """A view. Declarations of the policy apply to columns that the view shows unchanged."""
     columns = tuple(
         _column(shown.column.name, shown.column.type, shown.column.nullable, policy.column(*shown.base or ("", "")))
         for shown in view.columns
@@ -292,7 +289,7 @@ def _view(view: ShownView, schema: Schema, policy: Policy) -> CatalogTable:
 
 
 def _joins(table: Table, policy: Policy) -> Iterator[JoinPath]:
-    """The catalog's foreign keys as the policy changes them, then those that only the policy declares."""
+    """The catalog's foreign keys, as the policy changes them, then those that only the policy declares."""
     declared = {key.columns: key for key in policy.foreign_keys if key.table == table.name}
     for key in table.foreign_keys:
         said = declared.pop(key.columns, None)

@@ -1,4 +1,4 @@
-"""What a query would do and cost, from public facts only: no row count, no estimate, no observed range."""
+"""The explanation of a query from public facts only: no row count, no estimate, no observed range."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from server.workers.measure import Measuring
 
 
 def joined_tables(bound: BoundQuery, found: Provenance) -> tuple[JoinedTable, ...]:
-    """The tables in the order of FROM, those that completion adds last."""
+    """The tables in the order of FROM, then those that completion adds."""
     asked = [
         JoinedTable(entry.alias, entry.table.name, "inner" if entry.outer is None else "left", added=False)
         for entry in bound.tables
@@ -32,7 +32,7 @@ def joined_tables(bound: BoundQuery, found: Provenance) -> tuple[JoinedTable, ..
 
 
 def join_conditions(bound: BoundQuery, found: Provenance) -> tuple[JoinCondition, ...]:
-    """Conditions of ON, USING and WHERE, then those of completion."""
+    """The conditions of ON, USING and WHERE, then those of completion."""
     asked = [*bound.predicates, *(condition for entry in bound.tables for condition in entry.outer or ())]
     asked += [semi_join_condition(semi_join) for semi_join in bound.semi_joins]
     added = [condition for completion in found.completions for condition in _completing(completion)]
@@ -49,7 +49,7 @@ def ownership_paths(found: Provenance) -> tuple[str, ...]:
 
 
 def _completing(completion: Completion) -> Iterator[str]:
-    """How the parent is found, and that a row whose parent is gone is left out."""
+    """The join with the parent, and the condition that drops rows without one."""
     pairs = zip(completion.key.columns, completion.key.key, strict=True)
     yield " AND ".join(f"{_name(completion.child, name)} = {_name(completion.alias, above)}" for name, above in pairs)
     exists = f"{_name(completion.alias, completion.key.key[0])} IS NOT NULL"
@@ -87,19 +87,17 @@ def explanation(
     whole: Measuring | None = None,
     kinds: GroupsOfKinds = (),
 ) -> Explanation:
-    """Describe a plan.
+    """Explain a plan.
 
     Args:
-      bound, found: what the plan was made from, and who owns its join tuples.
-      plan, query: what would be run.
-      measuring: how it is measured; expected noise is a function of the threshold tau, since the threshold that will
-        be chosen depends on private data.
-      n_groups: how many public groups there are; where one unit may reach them all, they share its epsilon. Where
-        groups are found among private rows it is not used, and where nothing bounds those of one unit either, what is
-        said is said of one group.
-      kinds: how many of the public groups the units of each relation reach, where they are told apart; `measuring` is
-        then told, too.
-      whole: the same for all join tuples, to advise about sampling with; None for no advice.
+      bound, found: what the plan was made from, and the owners of its join tuples.
+      measuring: the measurements. Expected noise is a function of the clipping threshold tau, since the chosen
+        threshold depends on private data.
+      n_groups: how many public groups there are. If one unit may reach all of them, they share its epsilon. With
+        partition selection it is not used; without a bound on the groups per unit, the explanation is about one
+        group.
+      kinds: how many public groups the units of each relation reach, if that differs; `measuring` knows it then, too.
+      whole: the measurements of all join tuples, for advice about sampling; None: no advice.
     """
     partition_selection = bool(query.discovered)
     reached = plan.bounds.groups or 1 if partition_selection else n_groups
@@ -130,20 +128,20 @@ def explanation(
 def nothing_measured(
     bound: BoundQuery, found: Provenance, plan: Plan, n_groups: int, *, no_group: bool
 ) -> Explanation:
-    """Describe a question of which no row is shown, so that nothing is read or charged.
+    """Explain a question that shows no row, so that nothing is read or charged.
 
     Args:
-      bound, found, plan, n_groups: as of `explanation`.
-      no_group: because a public list of its groups is empty, not because no row is asked for.
+      bound, found, plan, n_groups: as in `explanation`.
+      no_group: the public list of groups is empty; otherwise no row is asked for.
     """
-    why = "no group is there to release anything of" if no_group else "no row of the answer is shown"
+    why = "there is no group" if no_group else "the answer shows no row"
     known = None if any(domain.selects_partitions for domain in plan.domains) else n_groups
-    reason = f"Nothing is released: {why}, and no private row is read."
+    reason = f"Nothing is released, because {why}. No private row is read."
     return replace(_asked(bound, found, plan, known), reason=reason)
 
 
 def _asked(bound: BoundQuery, found: Provenance, plan: Plan, n_groups: int | None) -> Explanation:
-    """What is asked, whether anything is released or not."""
+    """The facts that do not depend on releases."""
     return Explanation(
         rewritten_sql="",
         privacy_units=tuple(dict.fromkeys(owner.relation for owner in plan.owners)),
@@ -159,7 +157,7 @@ def _asked(bound: BoundQuery, found: Provenance, plan: Plan, n_groups: int | Non
 
 
 def _at_most(groups_per_unit: int | None, n_groups: int) -> int | None:
-    """L0, and no more than there are public groups."""
+    """L0, but at most the number of public groups."""
     return None if groups_per_unit is None else min(groups_per_unit, max(1, n_groups))
 
 
@@ -176,7 +174,7 @@ def _statements(query: BackendQuery) -> Iterator[str]:
 
 
 def _noise(plan: Plan, measuring: Measuring, n_groups: int) -> Iterator[tuple[str, tuple[tuple[float, float], ...]]]:
-    """Per sum or count, (tau, half-width at 95%) in the answer's own unit; a sample's are those of the whole."""
+    """Per sum or count, (tau, half-width at 95%) in the answer's unit; for a sample, of the scaled-up value."""
     rate = plan.sampling.rate if plan.sampling else 1.0
     for release, measured in zip(plan.releases, measuring.releases, strict=True):
         if release.ranked is not None:
@@ -186,15 +184,15 @@ def _noise(plan: Plan, measuring: Measuring, n_groups: int) -> Iterator[tuple[st
 
 
 _ROWS, _EACH = 10_000, 10
-"""The example that a quotient's error is told of."""
+"""The example for the error of a quotient."""
 
 
 def _of_quotients(plan: Plan, measuring: Measuring, n_groups: int) -> Iterator[str]:
-    """How far averages are off in parts of themselves, which the noise of their sums does not show.
+    """The relative error of averages, which the noise of their sums does not show.
 
-    The relative error of S / n is at most that of S and that of n together. Where nobody has more than b of n rows,
-    of values about the mean, the sum's noise is its own at a threshold of b times the mean, the count's that at b.
-    Around a centre, of values that differ by as much as the mean, it is that of what the centre leaves alone.
+    The relative error of S / n is at most that of S plus that of n. If nobody has more than b of n rows, with values
+    near the mean, the sum's noise is its noise at a threshold of b times the mean, and the count's its noise at b.
+    Around a centre, with values that differ by as much as the mean, it is the noise of the deviations alone.
     """
     rate = plan.sampling.rate if plan.sampling else 1.0
     for output in plan.display.outputs:
@@ -209,13 +207,14 @@ def _of_quotients(plan: Plan, measuring: Measuring, n_groups: int) -> Iterator[s
         times = math.fsum(half / tau for tau, half in noise) / rate
         part = f"{100 * times * _EACH / _ROWS:.2g}%"
         yield (
-            f"Expect {output.name} within {part} of itself, 95% of the time, over {_ROWS:,} rows of which nobody has"
-            f" more than {_EACH}: the error grows with the most rows of one person, and falls with all rows."
+            f"Expect {output.name} within {part} of its value, 95% of the time, over {_ROWS:,} rows of which nobody "
+            f"has more than {_EACH}. The error grows with the most rows of one person and falls with the number of "
+            "rows."
         )
 
 
 def _epsilon_if_fanouts_fail(plan: Plan, measuring: Measuring, n_groups: int) -> float | None:
-    """g(infinity) of all releases; None where no release rests on declared fan-outs."""
+    """g(infinity) of all releases; None if no release depends on declared fan-outs."""
     if plan.sampling is None or not plan.sampling.amplifies or plan.release_delta:
         return None
     worst = math.fsum(measured.epsilon_if_bound_fails(n_groups) for measured in measuring.releases)
@@ -224,7 +223,7 @@ def _epsilon_if_fanouts_fail(plan: Plan, measuring: Measuring, n_groups: int) ->
 
 
 def _group_source(plan: Plan, bound: BoundQuery, index: int) -> tuple[str, str]:
-    """The key, where the groups that it makes come from, and which rows fall into none."""
+    """A key's SQL, the source of its groups, and which rows fall into none."""
     domain = next(one for one in plan.domains if index in one.keys)
     if domain.values is not None:
         source = domain.why.format(n=len(domain.values))

@@ -1,4 +1,4 @@
-"""An explanation as lines of text: what EXPLAIN answers, and the facts that the command line shows."""
+"""An explanation as text: the rows of EXPLAIN, and the facts that the command line shows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Literal
 from server.query import Budget, Explanation, QueryResponse, ResultColumn, privacy_text
 
 EXPLANATION = (ResultColumn("QUERY PLAN", "text"),)
-"""The columns of an explanation, named as PostgreSQL's."""
+"""The columns of an explanation, named as in PostgreSQL."""
 
 _COLUMNS = 100
 _BREAKS = re.compile(r"""(?<!\w)'(?:[^']|'')*'|"(?:[^"]|"")*"|(?P<space> +)""")
@@ -24,12 +24,12 @@ REFUSED = "would be refused"
 
 
 def explanation_facts(explanation: Explanation) -> Iterator[tuple[str, str]]:
-    """Name and value of all that an explanation says but the statements; a name may come several times."""
+    """Name and value of every fact except the statements; names may repeat."""
     yield from _plan_facts(explanation)
     yield "would charge", would_charge(explanation)
     if explanation.likely_clipped:
-        lost = f"about {explanation.likely_clipped:.0%} of the rows, whose intervals do not cover what was cut"
-        yield "likely cut", lost
+        lost = f"about {explanation.likely_clipped:.0%} of the rows, whose intervals do not cover what is clipped"
+        yield "likely clipped", lost
     if explanation.cannot_pay is not None:
         yield REFUSED, str(explanation.cannot_pay)
     for label, noise in explanation.expected_noise:
@@ -63,7 +63,7 @@ def _plan_facts(explanation: Explanation) -> Iterator[tuple[str, str]]:
         yield "group key", f"{key}: {source}"
     if explanation.group_sources:
         known = explanation.n_groups is not None
-        yield "groups", f"{explanation.n_groups:,}, before HAVING and LIMIT" if known else "as many as are found"
+        yield "groups", f"{explanation.n_groups:,}, before HAVING and LIMIT" if known else "as many as are selected"
     if explanation.selection is not None:
         yield "groups shown", explanation.selection
     groups = explanation.groups_per_unit
@@ -74,8 +74,8 @@ def _plan_facts(explanation: Explanation) -> Iterator[tuple[str, str]]:
     for label, advice in explanation.sampling_advice:
         yield "sampling of", f"{label}: {advice}"
     if explanation.epsilon_if_fanouts_fail is not None:
-        worst = f"epsilon {explanation.epsilon_if_fanouts_fail:.4g} for a person who breaks the declared fan-outs"
-        yield "amplification", f"the sample pays for part of the noise; without its promise, {worst}"
+        worst = f"epsilon {explanation.epsilon_if_fanouts_fail:.4g} for a person who exceeds the declared fan-outs"
+        yield "amplification", f"the sample reduces the noise; without the declared fan-outs, {worst}"
     mechanism, reason = explanation.mechanism, explanation.reason
     yield "mechanism", reason if reason.startswith(mechanism) else f"{mechanism}: {reason}"
     if explanation.reuse is not None:
@@ -88,7 +88,7 @@ def _plan_facts(explanation: Explanation) -> Iterator[tuple[str, str]]:
 def explanation_answer(
     explanation: Explanation, form: Literal["text", "json"], budget: Budget, request_id: str
 ) -> QueryResponse:
-    """The answer to EXPLAIN: rows of text, or one document, free and without noise."""
+    """The answer to EXPLAIN: rows of text, or one document; free and without noise."""
     if form == "json":
         lines = [_document(explanation)]
     else:
@@ -99,7 +99,7 @@ def explanation_answer(
 
 
 def _document(explanation: Explanation) -> str:
-    """One plan in the frame that PostgreSQL gives it, with the names that HTTP has; no number that JSON has not."""
+    """One plan in PostgreSQL's JSON frame, with the field names of HTTP. NaN and infinities become null."""
     plan = {"Node Type": "Noisegate", **asdict(explanation)}
     return json.dumps([{"Plan": _finite(plan)}], indent=2, ensure_ascii=False)
 
@@ -113,9 +113,9 @@ def _finite(value: object) -> object:
 
 
 def broken(line: str) -> Iterator[str]:
-    """A line as several of about a hundred columns, those that follow set in; as PostgreSQL shows its plans.
+    """Wrap a line at about a hundred columns, with indented continuations, as PostgreSQL shows plans.
 
-    No text in quotes is broken, nor a name: what is copied from here stays what it was. So a line may be longer.
+    Quoted texts and names are never broken, so that they can be copied; a line may be longer for them.
 
     >>> list(broken("where: " + "a = 1 AND " * 11 + "b = 2"))[1]
     '  1 AND a = 1 AND b = 2'
@@ -133,9 +133,9 @@ def broken(line: str) -> Iterator[str]:
 
 
 def noise_ratio(noise: Sequence[tuple[float, float]]) -> float | None:
-    """Half-width per contribution bound, from (tau, half-width) pairs; None unless it is the same for all.
+    """The half-width per contribution bound, if it is the same for all (tau, half-width) pairs; otherwise None.
 
-    Noise of whole numbers is whole: at each bound it may be one of the least bound more or less.
+    Noise of whole numbers is whole, so each half-width may differ by the smallest bound.
 
     >>> noise_ratio([(1.0, 4.0), (2.0, 9.0), (100.0, 428.0)]), noise_ratio([(1.0, 40.0), (100.0, 300.0)])
     (4.28, None)
@@ -150,7 +150,7 @@ def noise_ratio(noise: Sequence[tuple[float, float]]) -> float | None:
 
 
 def by_doubling(noise: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:
-    """Of (tau, half-width) pairs, tau rising, the first and each that is about twice the one before.
+    """The first (tau, half-width) pair, and each whose tau is about twice the one before.
 
     >>> list(by_doubling([(1.0, 4.0), (1.5, 6.0), (2.0, 9.0), (3.0, 13.0), (4.0, 17.0)]))
     [(1.0, 4.0), (2.0, 9.0), (4.0, 17.0)]
@@ -163,13 +163,13 @@ def by_doubling(noise: Sequence[tuple[float, float]]) -> Iterator[tuple[float, f
 
 
 def would_charge(explanation: Explanation) -> str:
-    """What the question costs, as it is asked."""
+    """The price of the question in words."""
     charge = privacy_text(explanation.epsilon, explanation.delta)
     if explanation.paid:
-        return f"nothing: this very answer was paid for, {charge}"
+        return f"nothing: you paid for this answer before, {charge}"
     if explanation.most_epsilon is not None:
         most = privacy_text(explanation.most_epsilon, explanation.most_delta or 0.0)
-        return f"up to {most}, of which epsilon {explanation.epsilon:g} tells what it needs"
+        return f"up to {most}, of which epsilon {explanation.epsilon:g} is for a first release"
     if explanation.derived:
         return f"nothing (with reuse = never: {charge})"
     if not explanation.charge_epsilon:

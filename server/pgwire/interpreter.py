@@ -355,7 +355,7 @@ class Interpreter:
 
     async def _shown(self, name: str) -> Table:
         if name.lower() == _BUDGET:
-            return budget_table(self._analyst, await self._gateway.reads.outlook(self._analyst))
+            return budget_table(self._analyst, await self._gateway.reads.remaining_questions(self._analyst))
         if name.lower() == _DETAILS:
             return Table.of([("detail", "text")], [(str(note),) for note in self._details])
         if name.lower() == "all":

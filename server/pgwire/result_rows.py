@@ -14,7 +14,7 @@ from server.answer_columns import blocks_of
 from server.connections import Held
 from server.errors import WireError
 from server.ledger.account import analyst_account, guarantee
-from server.ledger.balance import Outlook
+from server.ledger.balance import RemainingQuestions
 from server.pgwire.errors import CatalogRefused
 from server.pgwire.wire_values import Field, can_be_sent, encode_cell, field_of
 from server.query import Cell, QueryResponse, ResultColumn
@@ -196,8 +196,8 @@ _COLUMNS: tuple[tuple[str, ResultType], ...] = (
 )
 
 
-def budget_table(analyst: str, outlook: Outlook) -> Table:
+def budget_table(analyst: str, remaining: RemainingQuestions) -> Table:
     """One row: the analyst's own account, and how many more questions like the last ones all accounts can pay for."""
-    own = next(one for one in outlook.accounts if one.name == analyst_account(analyst))
+    own = next(one for one in remaining.accounts if one.name == analyst_account(analyst))
     amounts = (own.grant.epsilon, own.grant.delta, own.epsilon_left, own.delta_left)
-    return Table.of(_COLUMNS, [(*amounts, outlook.questions_left, guarantee(own))])
+    return Table.of(_COLUMNS, [(*amounts, remaining.questions_left, guarantee(own))])

@@ -1,4 +1,4 @@
-"""A plan's expressions over its releases, one column of groups at a time."""
+"""Evaluate a plan's expressions over its releases, one column of groups at a time."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from server.results.arithmetic import Column, column, exactly
 
 
 def sorted_groups(display: Display, evaluate: Evaluator, n_groups: int) -> NDArray[np.int64]:
-    """The groups that HAVING leaves, in order, before OFFSET and LIMIT; equal ones in the order of the domain."""
+    """The groups that pass HAVING, sorted, before OFFSET and LIMIT; ties keep the order of the domain."""
     groups = np.arange(n_groups)
     if display.having is not None:
         having = evaluate(display.having)
@@ -42,7 +42,7 @@ def sorted_groups(display: Display, evaluate: Evaluator, n_groups: int) -> NDArr
 
 
 def _sorted_by(key: SortKey, evaluate: Evaluator) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Two ascending keys, the first of which puts NULLs where they belong."""
+    """Two ascending sort keys; the first places the NULLs."""
     values = evaluate(key.expression)
     return ~values.null if key.nulls_first else values.null, -values.value if key.descending else values.value
 
@@ -97,7 +97,9 @@ class Evaluator:
         return known
 
     def showing(self, shown: Mapping[ReleasedExpression, Column]) -> Evaluator:
-        """The same answer, with what it shows in place of these expressions: HAVING and ORDER BY agree with it."""
+        """The same answer with shown values in place of these expressions, so that HAVING and ORDER BY agree
+        with them.
+        """
         other = copy(self)
         other._known = dict(shown)
         return other
@@ -117,23 +119,23 @@ class Evaluator:
         return OPERATORS[expression.operator](*map(self, expression.arguments))
 
     def _released(self, release: int) -> Column:
-        told, answer = self._plan.releases[release], self._noisy[release]
+        release_plan, answer = self._plan.releases[release], self._noisy[release]
         never = np.zeros(self._n_groups, np.bool_)
-        rounding = self._rounding(release) if told.rounded else 0.0
+        rounding = self._rounding(release) if release_plan.rounded else 0.0
         missing = answer.missing
-        below = 0.0 if told.less is None and told.around is None else missing
+        below = 0.0 if release_plan.less is None and release_plan.around is None else missing
         parts = answer.values, answer.low - rounding - below, answer.high + rounding + missing
-        if told.ranked is not None:
-            value, low, high = (_on_grid(part, told.ranked.grid) for part in parts)
+        if release_plan.ranked is not None:
+            value, low, high = (_on_grid(part, release_plan.ranked.grid) for part in parts)
         else:
-            value, low, high = (told.weight_bound * part for part in parts)
+            value, low, high = (release_plan.weight_bound * part for part in parts)
         return column(value, never, low, high, never)
 
     def _rounding(self, release: int) -> NDArray[np.float64]:
-        """How far rounding may move sums of this size, in normalised weight, in all but one of twenty.
+        """How far rounding may move a sum of this size, in normalised weight, with 95% confidence.
 
-        A row that weighs x units, rounded up with probability x - floor(x), has a variance below x, and below 1/4:
-        all rows together have one below their sum in units. What a centre leaves is a sum of rows that weigh more.
+        A row that weighs x units, rounded up with probability x - floor(x), has a variance below x and below 1/4. So
+        the variance of a sum is below the sum in units. Deviations from a centre are sums of rows that weigh more.
         """
         around = self._plan.releases[release].around
         if isinstance(around, Deviation):
@@ -146,7 +148,7 @@ class Evaluator:
         return self._placed(self._domain.keys[key], self._domain.places(key))
 
     def _placed(self, values: Sequence[object], place: NDArray[np.int64]) -> Column:
-        """values[place], known without noise."""
+        """values[place], without noise."""
         null = np.array([value is None for value in values], np.bool_)
         numbers = np.array([self._number(value) for value in values], np.float64)
         return exactly(numbers[place], null[place])
@@ -161,7 +163,7 @@ class Evaluator:
 
 
 def _on_grid(places: NDArray[np.float64], grid: Grid) -> NDArray[np.float64]:
-    """The values of places on a grid, as a decimal spells them."""
+    """The grid's values at some places, rounded as decimals."""
     values: NDArray[np.float64] = grid.low + grid.step * places
     return values if grid.digits is None else np.round(values, grid.digits)
 
@@ -177,7 +179,7 @@ def _texts(values: Sequence[object]) -> set[str]:
 
 
 def releases_used(expression: ReleasedExpression) -> frozenset[int]:
-    """The distinct releases that an expression reads."""
+    """The releases that an expression reads."""
     if isinstance(expression, ReleasedValue):
         return frozenset({expression.release})
     if isinstance(expression, Apply):

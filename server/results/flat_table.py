@@ -1,4 +1,4 @@
-"""An answer as one flat table, each noisy column followed by its interval, each row by its marks; and that as CSV."""
+"""An answer as one flat table, with interval columns after each noisy column and marks at the end; and as CSV."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class FlatTable:
     """Columns and rows.
 
     Attributes:
-      rows: one cell per column; an interval's end that is not bounded is None.
+      rows: one cell per column; an unbounded end of an interval is None.
     """
 
     columns: Columns
@@ -30,7 +30,7 @@ class FlatTable:
 
 
 def flat_columns(columns: Sequence[tuple[str, ResultType]], noisy: Sequence[bool]) -> Columns:
-    """The columns, with `name_lo` and `name_hi` after each noisy one, and the marks behind them all if there is one.
+    """The columns, with `name_lo` and `name_hi` after each noisy one, and the marks at the end if any is noisy.
 
     >>> [name for name, _ in flat_columns([("nation", "text"), ("count", "int8")], [False, True])]
     ['nation', 'count', 'count_lo', 'count_hi', 'low_precision', 'clipped']
@@ -46,7 +46,7 @@ def flat_columns(columns: Sequence[tuple[str, ResultType]], noisy: Sequence[bool
 
 
 def flat(response: QueryResponse, noisy: Sequence[bool] | None = None) -> FlatTable:
-    """The table of an answer.
+    """The flat table of an answer.
 
     Args:
       noisy: which columns have intervals; None: those where any row has one.
@@ -58,7 +58,7 @@ def flat(response: QueryResponse, noisy: Sequence[bool] | None = None) -> FlatTa
 
 
 class _FlatRows(MadeRows[Cell]):
-    """Rows of the flat table."""
+    """The rows of a flat table."""
 
     def __init__(self, response: QueryResponse, noisy: tuple[bool, ...]) -> None:
         self._response = response
@@ -79,7 +79,7 @@ class _FlatRows(MadeRows[Cell]):
         )
 
     def _wide(self, cells: Sequence[Cell], around: Sequence[Interval | None]) -> Iterator[Cell]:
-        """Each cell, with the ends of its interval behind it where its column is noisy."""
+        """Each cell, followed by the ends of its interval if its column is noisy."""
         for cell, interval, noisy in zip(cells, around, self._noisy, strict=True):
             yield cell
             if noisy:
@@ -87,12 +87,12 @@ class _FlatRows(MadeRows[Cell]):
 
 
 def csv_text(response: QueryResponse, end: str = "\r\n") -> str:
-    """The flat table by RFC 4180, names first; NULL and an interval's open end are empty, no text is a formula."""
+    """The flat table as CSV (RFC 4180) with a header. NULL and unbounded ends are empty, and no text is a formula."""
     return "".join(csv_pieces(response, end))
 
 
 def csv_pieces(response: QueryResponse, end: str = "\r\n") -> Iterator[str]:
-    """As `csv_text`, some lines at a time, made when they are asked for."""
+    """As `csv_text`, in pieces of some lines that are made on demand."""
     table = flat(response)
     forms = [RESULT_TYPES[kind].csv for _, kind in table.columns]
     yield _lines([[harmless(name) for name, _ in table.columns]], end)

@@ -1,4 +1,4 @@
-"""Queries over public tables: answered exactly, free of charge, from what `public_reads.py` reads."""
+"""Answers to queries over public tables: exact and free, from the rows of `public_reads.py`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from server.backends.public_rows import Rows
 from server.query import Budget, Explanation, QueryResponse, ResultColumn
 from server.results.result_types import RESULT_TYPES, as_it_is, cells_of
 
-NOTE = "Only public tables were read: the answer is exact and free."
+NOTE = "Only public tables were read, so the answer is exact and free."
 
-_CONSTANT = "It reads no table: the answer is exact and free."
+_CONSTANT = "The statement reads no table, so the answer is exact and free."
 
 
 def public_response(statement: PublicStatement, rows: Rows, budget: Budget, request_id: str) -> QueryResponse:
@@ -24,7 +24,7 @@ def public_response(statement: PublicStatement, rows: Rows, budget: Budget, requ
 
 
 def _cells(rows: Rows, kinds: Sequence[ResultType]) -> Rows:
-    """The rows as answers have them; most are so already."""
+    """The rows as cells; most need no conversion."""
     if all(RESULT_TYPES[kind].cell is as_it_is for kind in kinds):
         return rows
     columns = [cells_of(kind, [row[place] for row in rows]) for place, kind in enumerate(kinds)]
@@ -32,7 +32,7 @@ def _cells(rows: Rows, kinds: Sequence[ResultType]) -> Rows:
 
 
 def public_explanation(statement: PublicStatement) -> Explanation:
-    """What would be run, and why it costs nothing."""
+    """The statement, and why it costs nothing."""
     tables = f"reads public tables only ({', '.join(statement.reads)})" if statement.reads else "reads no table"
     return Explanation(
         rewritten_sql=statement.sql,

@@ -1,4 +1,4 @@
-"""From noisy releases to the answer: post-processing only, so nothing here can cost privacy."""
+"""From noisy releases to the answer. Everything here is post-processing, so it costs no privacy."""
 
 from __future__ import annotations
 
@@ -30,18 +30,25 @@ from server.results.notes import order_note
 from server.results.result_types import RESULT_TYPES, cells_of
 
 _NOTES = {
-    "truncated_full": "An interval covers the noise, at the given confidence, around the answer after cutting what "
-    "each person adds to tau. It reaches further up by what people usually have beyond tau. A few people with far "
-    "more than tau may still be missing: the true answer may lie above.",
-    "smoothed": "Values are smoothed: groups have a say in those of others. An interval covers noise and smoothing, "
-    "at the given confidence for each group: how far smoothing moves a value was measured where it moves one most, "
-    "so most intervals are wider than they need be. Groups in which a person does not count are outside of it.",
-    "truth_lower": "An interval is one-sided: at the given confidence the true answer is not below its lower end.",
-    "truncated_sample": "The answer is scaled up from the sample to the whole. An interval covers the noise alone; "
-    "the sampling error, and the bias of cutting contributions at tau, are outside of it.",
-    "released_sample": "The answer is scaled up from the sample to the whole. An interval covers the noise and the "
-    "sampling error of the truncated answer; the bias of cutting contributions at tau is outside of it.",
-    "exact": "These groups may be: which there are is public. No private row was read, and the answer is free.",
+    "truncated_full": (
+        "The interval covers the noise around the clipped value, at the given confidence, and reaches up by what "
+        "people usually have above the clipping threshold (tau). A few people may have far more, so the true value "
+        "may lie above."
+    ),
+    "smoothed": (
+        "Values are smoothed with those of neighbouring groups. The interval covers noise and smoothing for each "
+        "group, at the given confidence. It does not cover groups in which a person was not counted."
+    ),
+    "truth_lower": "The interval is one-sided: at the given confidence the true value is at least its lower end.",
+    "truncated_sample": (
+        "The value is scaled up from the sample. The interval covers the noise alone, not the sampling error or the "
+        "bias of clipping."
+    ),
+    "released_sample": (
+        "The value is scaled up from the sample. The interval covers the noise and the sampling error of the clipped "
+        "value, not the bias of clipping."
+    ),
+    "exact": "These are the possible groups, which are public. No private row was read, and the answer is free.",
 }
 
 _COVERED = {
@@ -51,110 +58,103 @@ _COVERED = {
     "smoothed": "smoothed value",
     "truth_lower": "truth from below",
 }
-"""What an interval covers, as people read it."""
+"""What an interval covers, in words."""
 
 _TRUTH_EITHER_SIDE = (
-    "An interval covers the noise, at the given confidence, around the answer after cutting what each person adds to "
-    "tau. It is wider by what people usually have beyond tau. A few people with far more than tau may still be "
-    "missing. The true answer of a count, or a sum of what is not negative, may lie above; that of an average, a "
-    "ratio, a difference or a rank on either side."
+    "The interval covers the noise around the clipped value, at the given confidence, and is wider by what people "
+    "usually have above the clipping threshold (tau). A few people may have far more: the true value of a count or "
+    "a non-negative sum may lie above, that of an average, a ratio, a difference or a rank on either side."
 )
-_TRUTH_WITHIN = (
-    "At the given confidence the true answer lies within its interval; an end that is missing is not bounded."
-)
+_TRUTH_WITHIN = "The interval covers the true value at the given confidence; a missing end is unbounded."
 
-_UNCUT = (
-    "Nothing was cut to tau: by keys and declared fan-outs one person has {rows} at most. If that is true, an "
-    "interval is one for the true answer, at the given confidence, of rows that are somebody's, with values clamped "
-    "to their declared ranges."
+_UNCLIPPED = (
+    "Nothing was clipped: by keys and declared fan-outs one person has at most {rows}. If that is right, the interval"
+    " covers the true value over owned rows at the given confidence, with values clamped to their declared ranges."
 )
 
-_SAID = (
-    "If nobody adds more than {most:g}{group}, as was said with the question, nothing was cut, and an interval is "
-    "one for the true answer, at the given confidence, of rows that are somebody's, with values clamped to their "
-    "declared ranges. If that is not true, people are as well protected, and the true answer may lie above."
+_WITHIN_AT_MOST = (
+    "If nobody adds more than {most:g}{group}, as you declared, nothing was clipped, and the interval covers the true"
+    " value over owned rows at the given confidence. If the bound is wrong, privacy holds, and the true value may lie"
+    " above."
 )
 
-_PROMISED = (
-    "If nobody has more than {most}, as the policy says, an interval is one for the true answer, at the given "
-    "confidence, of rows that are somebody's, with values clamped to their declared ranges. If that is not true, "
-    "people are as well protected, and the true answer may lie outside."
+_WITHIN_POLICY_BOUNDS = (
+    "If nobody has more than {most}, as the policy declares, the interval covers the true value over owned rows at "
+    "the given confidence. If the bound is wrong, privacy holds, and the true value may lie outside."
 )
 
-_CUT_HERE = (
-    "An interval covers the noise, at the given confidence, around the answer after counting {amounts} of each "
-    "person at most, as the policy says. What people have beyond that is outside of it: the true answer {lies}."
+_CLIPPED_HERE = (
+    "The interval covers the noise around the clipped value, at the given confidence: by the policy at most "
+    "{amounts} of each person count. It does not cover what people have beyond that, so the true value {lies}."
 )
 
-_EXCEED = "About {people} (at most {most:,}) {have} more than {amount}{groups}; {lost} not counted."
+_EXCEEDING = "About {people} (at most {most:,}) {have} more than {amount}{groups}; {lost} not counted."
 
-_WEAK = (
-    "The noise of {rows} may be larger than half of the value: its interval is wider than the value. "
-    "Ask with a larger epsilon, fewer groups or fewer predicates."
+_LOW_PRECISION = (
+    "The interval of {rows} is wider than the value, so the noise may be larger than half of the value. "
+    "Use a larger epsilon, fewer groups or fewer predicates."
 )
 
-_CUT = (
-    "Some of the value may be missing in {rows}: people with many rows are counted in part. "
-    "Ask with a larger epsilon or fewer groups, or say what nobody adds more than."
+_MISSING = (
+    "Part of the value may be missing in {rows}: people with many rows count in part. "
+    "Use a larger epsilon or fewer groups, or declare `at_most`."
 )
 
-_CUT_BEYOND_NOISE = 1 / 12
-"""A row is marked where `CLIPPED_SHARE` of it may be missing by its own interval; or so much, and more than noise."""
+_CLIPPED_BEYOND_NOISE = 1 / 12
+"""A row is marked `clipped` if `CLIPPED_SHARE` of it may be missing, or this share and more than the noise."""
 
 _CLIPPED = (
-    "What is below 0 by its noise alone is shown as 0, and intervals begin at 0. Whoever adds up groups takes the "
-    "values as they were released (`raw`): the sum of what is shown leans upwards."
+    "Values that noise made negative are shown as 0, and intervals start at 0. To sum over groups use the values as "
+    "released (`raw`), since sums of the shown values are too large on average."
 )
 
 _AT_BOUND = (
-    "Of {name}: {where} is the {which} end of the range that the policy declares; the true one may lie beyond."
+    "For {name}, {where} is the {which} end of the range that the policy declares; the true extreme may lie beyond "
+    "it."
 )
 
 _CHOSEN = (
-    "Which rows are shown was decided by noisy values: rows at the edge may be wrongly in or out, and values that "
-    "were chosen for being large or small are further off than their intervals say."
+    "Noisy values determined which rows are shown, so rows near the limit may be wrongly in or out. Values that were "
+    "selected as large or small are further off than their intervals show."
 )
 
 _WITHHELD = (
-    "{what} withheld: the noisy number of {counted} is below {least:,}, which the policy asks for. The decision "
-    "is by noise, too: a group at the edge may be wrongly in or out."
+    "{what} withheld, because the noisy number of {counted} is below {least:,}, the policy's minimum. Groups near "
+    "the minimum may be wrongly in or out."
 )
 
 _RULE = (
-    "One privacy unit counts in {rule:,} of the groups at most, as the policy says; its rows in others are left out, "
-    "which no interval covers, and against which no epsilon helps: {share}. The rows are marked cut."
+    "By the policy a privacy unit counts in at most {rule}, and its rows in other groups are left out: "
+    "{share}. No interval covers that and no epsilon changes it; the rows are marked clipped."
 )
-_RULE_SHARE = "of units that are in all {groups:,} groups only {share:.2g} of each value is left"
-_RULE_ANY = "what is left of a value may be any part of it"
+_RULE_SHARE = "for units in all {groups:,} groups only {share:.2g} of each value is left"
+_RULE_ANY = "any part of a value may be left"
 
-_RULE_SHOWN = (
-    "Which groups are shown was decided with each privacy unit counted in {rule:,} of the groups at most, as the "
-    "policy says."
-)
+_RULE_SHOWN = "For the choice of the shown groups each privacy unit counted in at most {rule}, by the policy."
 
 _FOUND = (
-    "Group keys were found among private rows: only those that enough privacy units share are shown, and nothing is "
-    "said of others."
+    "Group keys were selected from private rows: only groups with enough privacy units are shown, and others may "
+    "exist."
 )
 
 _VOTED = (
-    "Who is in several groups counted for less in each of them when it was decided which are shown. Values count the "
-    "rows of everybody in the groups that are."
+    "For that selection, people in several groups counted for less in each. Values count the rows of everybody in "
+    "the shown groups."
 )
 
 _FULL = (
-    "These are as many groups as an answer of so many columns may have, {most:,}: others that enough privacy units "
-    "share may have been left out. Ask for fewer columns, or for some of the groups in WHERE."
+    "An answer with this many columns has at most {most:,} groups, so other selected groups may be left out. Ask for "
+    "fewer columns, or restrict the groups in WHERE."
 )
 
-_NOTHING_SHOWN = "No row is asked for: nothing was read, and the columns are free."
+_NOTHING_SHOWN = "The statement asks for no row, so nothing was read and the columns are free."
 
 _NO_GROUP = (
-    "There is no group: the public tables, or the values that the policy declares, have none that the statement "
-    "keeps. So nothing private was read, and nothing was charged."
+    "There is no group: the statement keeps none of the public groups. Nothing private was read, and nothing was "
+    "charged."
 )
 
-_COUNTED = "This is the number of rows of an answer, which was charged; to ask for these rows themselves is free."
+_COUNTED = "This is the number of rows of an answer, which was charged. Asking for the rows themselves is free."
 
 _EPOCH = date(1970, 1, 1).toordinal()
 
@@ -169,13 +169,13 @@ def response(
     Args:
       domain: the public groups, in the order of the releases' values.
       noisy: one release each of plan.releases.
-    Returns: the rows that HAVING and LIMIT leave, as ORDER BY sorts them, else in the order of the domain;
-      counts are rounded after the noise; counts and sums of what is not negative are shown as 0 at the least, with
-      what was released beside them. Rows are made when they are read.
+    Returns: the rows that pass HAVING and LIMIT, in the order of ORDER BY or else of the domain. Counts are rounded
+      after the noise. Counts and sums of non-negative values are at least 0; `raw` has what was released. Rows are
+      made when they are read.
     Raises: StatementTooComplex for more cells than an answer may have.
     """
     check_cells(len(domain), plan.columns)
-    if _is_uncut(plan, noisy):
+    if _is_unclipped(plan, noisy):
         noisy = [replace(one, signal=np.full_like(one.signal, np.inf)) for one in noisy]
     evaluate = Evaluator(plan, domain, noisy)
     if any(isinstance(output.expression, RowCount) for output in plan.display.outputs):
@@ -191,11 +191,11 @@ def response(
     ]
     certain = [replace(one, signal=np.full_like(one.signal, np.inf)) for one in noisy]
     low_precision = _low_precision(plan, noisy, columns, groups)
-    poor = _cut(plan, evaluate, Evaluator(plan, domain, certain), noisy, groups)
+    poor = _clipped_rows(plan, evaluate, Evaluator(plan, domain, certain), noisy, groups)
     clipped = any(answer.raw.made is not None for answer in answers)
     own_intervals = any(answer.raw_intervals.made is not None for answer in answers)
-    said = plan.bounds.assumed if _is_as_said(plan, domain, noisy) else None
-    truth = said is not None or _is_uncut(plan, noisy) or _is_promised(plan, domain, noisy)
+    said = plan.bounds.assumed if _is_within_at_most(plan, domain, noisy) else None
+    truth = said is not None or _is_unclipped(plan, noisy) or _is_within_policy_bounds(plan, domain, noisy)
     return QueryResponse(
         columns=tuple(ResultColumn(*column) for column in _columns(plan)),
         rows=LazyRows([answer.cells for answer in answers], len(groups)),
@@ -222,7 +222,7 @@ def response(
 
 
 def _bound_notes(plan: Plan, columns: Sequence[Column], groups: NDArray[np.int64]) -> Iterator[str]:
-    """Which extremes are an end of the range that the policy declares, and so say nothing of what lies beyond it."""
+    """Notes about extremes that are an end of their declared range, which say nothing about values beyond it."""
     for output, column in zip(plan.display.outputs, columns, strict=True):
         value = output.expression
         ranked = plan.releases[value.release].ranked if isinstance(value, ReleasedValue) else None
@@ -239,7 +239,7 @@ def _bound_notes(plan: Plan, columns: Sequence[Column], groups: NDArray[np.int64
 
 
 def without_rows(plan: Plan, budget: Budget, request_id: str) -> QueryResponse:
-    """The answer to a question that wants no row: its columns, for which nothing is read or charged."""
+    """The answer to a question that asks for no row: its columns; nothing is read or charged."""
     return QueryResponse.exact(_columns(plan), (), budget, request_id, (_NOTHING_SHOWN,))
 
 
@@ -248,7 +248,7 @@ def _columns(plan: Plan) -> list[tuple[str, ResultType]]:
 
 
 def without_groups(plan: Plan, budget: Budget, request_id: str) -> QueryResponse:
-    """The answer to a question of which public lists say that it has no group; the number of its rows is 0."""
+    """The answer to a question without any public group. The number of its rows is 0."""
     counts = any(isinstance(output.expression, RowCount) for output in plan.display.outputs)
     rows = ((0,) * len(plan.display.outputs),) if counts else ()
     return replace(
@@ -259,7 +259,7 @@ def without_groups(plan: Plan, budget: Budget, request_id: str) -> QueryResponse
 def _counted(
     plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer], evaluate: Evaluator, budget: Budget, request_id: str
 ) -> QueryResponse:
-    """How many rows the answer has; asked for themselves afterwards they are free."""
+    """The number of rows of an answer. Asking for the rows themselves afterwards is free."""
     count = len(sorted_groups(plan.display, evaluate, len(domain))[plan.display.rows])
     notes = (_COUNTED, *_selection_notes(plan, domain), *((_CHOSEN,) if _chooses(plan) else ()))
     rows = ((count,) * len(plan.display.outputs),)
@@ -275,7 +275,7 @@ def _counted(
 
 @dataclass(frozen=True)
 class _Answers:
-    """One column of the answer, with its intervals and bounds."""
+    """One column of the answer, with its intervals and thresholds."""
 
     cells: CellColumn[Cell]
     intervals: CellColumn[Interval | None]
@@ -294,7 +294,7 @@ class _Answers:
         texts: Sequence[str],
         groups: NDArray[np.int64],
     ) -> _Answers:
-        """What an output shows of these groups."""
+        """What an output shows for these groups."""
         used = sorted(releases_used(output.expression))
         if isinstance(output.expression, KeyValue):
             values = cells_of(output.type, map(_plain, domain.keys[output.expression.key]))
@@ -316,16 +316,16 @@ class _Answers:
 
 
 def _column(output: Output, evaluate: Evaluator) -> Column:
-    """The values of an output; a count is a whole number, its interval rounded away from the value."""
+    """The values of an output. A count is rounded, and its interval is rounded outwards."""
     column = evaluate(output.expression)
     return whole(column) if output.type == "int8" and releases_used(output.expression) else column
 
 
 def _not_negative(plan: Plan, output: Output, column: Column) -> Column:
-    """A count or a sum of what is not negative, which only its noise puts below 0; anything else as it is.
+    """Raise negative values of a count or a sum of non-negative values to 0; other columns stay unchanged.
 
-    Post-processing of what was released: that the truth is not negative is public, so its interval begins at 0, too.
-    The upper end is that around what is shown: of a value below 0 its own may lie below 0, and would bound nothing.
+    That the true value is not negative is public, so the interval starts at 0, too. A value below 0 moves the upper
+    end with it, since its own end may be negative and would bound nothing.
     """
     value = output.expression
     if not isinstance(value, ReleasedValue):
@@ -341,7 +341,7 @@ def _not_negative(plan: Plan, output: Output, column: Column) -> Column:
 
 
 def _cells(output: Output, column: Column, texts: Sequence[str], groups: NDArray[np.int64]) -> CellColumn[Cell]:
-    """The values as the output's type."""
+    """The values in the output's type."""
 
     def made(values: list[float], nulls: list[bool]) -> list[Cell]:
         pairs = zip(values, nulls, strict=True)
@@ -361,14 +361,14 @@ def _typed(output: Output, value: float, texts: Sequence[str]) -> Cell:
 
 
 def _moment(value: float, kind: ResultType) -> str:
-    """A released date, a number of days since 1970, or time, of seconds, as the text that group keys have of it."""
+    """A released date (days since 1970) or time (seconds) as the text of group keys."""
     if kind == "date":
         return moment_text(date.fromordinal(_EPOCH + round(value)))
     return moment_text(datetime(1970, 1, 1) + timedelta(seconds=round(value)))
 
 
 def _intervals(column: Column, groups: NDArray[np.int64]) -> CellColumn[Interval | None]:
-    """Intervals; None where there is no value."""
+    """The intervals; None for cells without a value."""
     low, high = column.low[groups], column.high[groups]
     if not np.any(low <= high):
         return NOTHING
@@ -383,11 +383,10 @@ def _intervals(column: Column, groups: NDArray[np.int64]) -> CellColumn[Interval
 def _low_precision(
     plan: Plan, noisy: Sequence[NoisyAnswer], columns: Sequence[Column], groups: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Per row: is the noise of some column of the order of its value? Its interval is then wider than the value.
+    """Per row: is the noise of some column as large as its value, so that its interval is wider than the value?
 
-    So it is where an interval is not bounded, as that of a quotient whose divisor may be 0 for all that is known. Of
-    an interval with one end it is so where that end does not tell the value from 0, of a rank where its mechanism
-    says so.
+    That includes unbounded intervals, as of a quotient whose divisor may be 0. A one-sided interval must separate the
+    value from 0. For a rank its mechanism decides.
     """
     low_precision = np.zeros(len(groups), np.bool_)
     two_sided = _covers(noisy) != "truth_lower"
@@ -402,13 +401,13 @@ def _low_precision(
     return low_precision
 
 
-def _cut(
+def _clipped_rows(
     plan: Plan, evaluate: Evaluator, noise: Evaluator, noisy: Sequence[NoisyAnswer], groups: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Per row: may much of some column be missing: a part of its value by its interval, or of what is not known?
+    """Per row: may a large part of some column be missing?
 
     Args:
-      evaluate: the answer, with what may be missing in its intervals.
+      evaluate: the answer, with possible losses in its intervals.
       noise: the answer as if nothing were missing.
     """
     cut = np.zeros(len(groups), np.bool_)
@@ -417,10 +416,10 @@ def _cut(
         if not used or any(plan.releases[release].ranked is not None for release in used):
             continue
         column, alone = evaluate(output.expression), noise(output.expression)
-        open_ended = np.isinf(alone.high) | np.isinf(alone.low)  # which is weak, whatever may be missing
+        open_ended = np.isinf(alone.high) | np.isinf(alone.low)  # low precision, whatever may be missing
         with np.errstate(invalid="ignore"):
             lacks = np.where(open_ended, 0.0, (column.high - alone.high) + (alone.low - column.low))
-        share = np.where(lacks > (alone.high - alone.low) / 2, _CUT_BEYOND_NOISE, CLIPPED_SHARE)
+        share = np.where(lacks > (alone.high - alone.low) / 2, _CLIPPED_BEYOND_NOISE, CLIPPED_SHARE)
         cut |= ~(lacks <= share * np.abs(column.value))[groups]
         value = output.expression
         if isinstance(value, ReleasedValue):
@@ -429,9 +428,9 @@ def _cut(
 
 
 def _confidence(plan: Plan, noisy: Sequence[NoisyAnswer]) -> float:
-    """The confidence that every interval has: a value of k releases misses at most k times as often as one.
+    """The confidence of every interval: a value of k releases misses at most k times as often as one.
 
-    A centre is known: what it leaves is measured.
+    A centre counts as known, since its deviations are measured.
     """
     misses = [
         math.fsum(1.0 - noisy[one].confidence for one in used if not isinstance(plan.releases[one].around, Centre))
@@ -441,18 +440,18 @@ def _confidence(plan: Plan, noisy: Sequence[NoisyAnswer]) -> float:
 
 
 def _used(plan: Plan) -> list[frozenset[int]]:
-    """The releases behind each column that has some."""
+    """The releases behind each noisy column."""
     return [used for output in plan.display.outputs if (used := releases_used(output.expression))]
 
 
 def _covers(noisy: Sequence[NoisyAnswer]) -> str:
-    """What every interval covers. A release without truncation bias covers the truth as well as its own answer."""
+    """What every interval covers. A release without truncation bias covers the true value as well."""
     names = [one.covers for one in noisy]
     return "truth_lower" if "truth_lower" in names else next(iter(names), "exact")
 
 
 def _mechanisms(plan: Plan, noisy: Sequence[NoisyAnswer]) -> str:
-    """Everything that released a part of the answer, which groups it has included."""
+    """The mechanisms of all releases, including partition selection."""
     names = dict.fromkeys(one.mechanism for one in noisy)
     if plan.selection is not None:
         names["vote_threshold" if plan.selection.votes else "group_threshold"] = None
@@ -467,7 +466,7 @@ def _notes(
     cut: NDArray[np.bool_],
     tied: str | None,
 ) -> Iterator[str]:
-    """What the intervals cover, how rows were chosen and sorted, and which rows say next to nothing."""
+    """The notes about coverage, selection, order and marked rows."""
     yield _coverage_note(plan, domain, noisy)
     yield from _exceeding_notes(plan, noisy)
     yield from plan.notes
@@ -479,29 +478,29 @@ def _notes(
         yield _CHOSEN
     if tied is not None:
         yield tied
-    for said, name, marked in ((_WEAK, "low_precision", low_precision), (_CUT, "clipped", cut)):
+    for said, name, marked in ((_LOW_PRECISION, "low_precision", low_precision), (_MISSING, "clipped", cut)):
         if marked.any():
             one = len(marked) == 1
             yield said.format(rows="this answer" if one else f"{marked.sum()} of {len(marked)} rows ({name})")
 
 
 def _coverage_note(plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer]) -> str:
-    """What the intervals cover."""
-    if _is_uncut(plan, noisy):
+    """The note about what the intervals cover."""
+    if _is_unclipped(plan, noisy):
         most = plan.bounds.tuples
-        return _UNCUT.format(rows="one row" if most == 1 else f"{most:,} rows")
-    if _is_as_said(plan, domain, noisy):
-        return _SAID.format(most=plan.bounds.assumed, group=" to a group" if plan.group_keys else "")
-    if _is_promised(plan, domain, noisy):
+        return _UNCLIPPED.format(rows="one row" if most == 1 else f"{most:,} rows")
+    if _is_within_at_most(plan, domain, noisy):
+        return _WITHIN_AT_MOST.format(most=plan.bounds.assumed, group=" to a group" if plan.group_keys else "")
+    if _is_within_policy_bounds(plan, domain, noisy):
         bounds = [(one.bound.at_most, one) for one in plan.releases if one.bound is not None]
         amounts = [amount_of(most, one) for most, one in bounds if most is not None]
-        return _PROMISED.format(most=" and ".join(dict.fromkeys(amounts)))
+        return _WITHIN_POLICY_BOUNDS.format(most=" and ".join(dict.fromkeys(amounts)))
     named = [_named_amount(*pair) for pair in zip(plan.releases, noisy, strict=True)]
     if named and all(named):
         either = any(release.less is not None for release in plan.releases)
         either |= any(isinstance(output.expression, Apply) for output in plan.display.outputs)
         lies = "may lie on either side" if either else "may lie above"
-        return _CUT_HERE.format(amounts=" and ".join(dict.fromkeys(map(str, named))), lies=lies)
+        return _CLIPPED_HERE.format(amounts=" and ".join(dict.fromkeys(map(str, named))), lies=lies)
     covers = _covers(noisy)
     computed = any(isinstance(output.expression, Apply) for output in plan.display.outputs)
     computed |= any(release.ranked is not None for release in plan.releases)
@@ -509,7 +508,7 @@ def _coverage_note(plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer]) -> 
     return derived.get(covers, _NOTES[covers]) if computed else _NOTES[covers]
 
 
-def _is_uncut(plan: Plan, noisy: Sequence[NoisyAnswer]) -> bool:
+def _is_unclipped(plan: Plan, noisy: Sequence[NoisyAnswer]) -> bool:
     """Is every threshold at least what keys and declared fan-outs let one unit add? Public, as thresholds are."""
     most = plan.bounds.tuples
     if most is None or not noisy or plan.sampling is not None or plan.bounds.rule is not None:
@@ -518,16 +517,18 @@ def _is_uncut(plan: Plan, noisy: Sequence[NoisyAnswer]) -> bool:
     return scalar and _covers(noisy) == "truncated_full" and all(bool(np.all(one.tau >= most)) for one in noisy)
 
 
-def _is_as_said(plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer]) -> bool:
-    """Was everything released at the threshold that nobody exceeds, as whoever asked says, and no rule cut more?"""
+def _is_within_at_most(plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer]) -> bool:
+    """Was everything released at the declared `at_most` of the request, and no value clipped by the policy's
+    group limit?
+    """
     return plan.bounds.assumed is not None and bool(noisy) and not clipped_by_rule(plan, domain)
 
 
-def _is_promised(plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer]) -> bool:
-    """Do all intervals cover the truth if nobody exceeds what the policy says?
+def _is_within_policy_bounds(plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer]) -> bool:
+    """Do all intervals cover the true value if the policy's `at_most` is right?
 
-    So they do where a threshold is no less than that, or where an interval was raised by what those may lose who have
-    more; and where no rule and no factor of another sum cut anything.
+    They do if the threshold is at least that bound, or the interval was extended by the possible loss, and no group
+    limit or factor of another sum clips anything.
     """
     pairs = list(zip(plan.releases, noisy, strict=True))
     return bool(pairs) and not clipped_by_rule(plan, domain) and all(_holds_truth(*pair) for pair in pairs)
@@ -541,7 +542,7 @@ def _holds_truth(release: Release, noisy: NoisyAnswer) -> bool:
 
 
 def _named_amount(release: Release, noisy: NoisyAnswer) -> str | None:
-    """How much of each person counts, where the policy says it; None elsewhere, and where a factor cuts all."""
+    """How much of each person counts, if the policy declares it; None otherwise, and if a factor clips all sums."""
     bound = release.bound
     if bound is None or CENTRED in noisy.mechanism:
         return None
@@ -550,32 +551,32 @@ def _named_amount(release: Release, noisy: NoisyAnswer) -> str | None:
 
 
 def _exceeding_notes(plan: Plan, noisy: Sequence[NoisyAnswer]) -> Iterator[str]:
-    """How many people have more than the policy lets count, a sentence for each release that measured it."""
+    """How many people exceed the policy's `clip`, one sentence per release that measured it."""
     for release, one in zip(plan.releases, noisy, strict=True):
         if one.exceeding is None or not one.exceeding.at_most or release.bound is None or release.bound.clip is None:
             continue
         people = max(0, one.exceeding.people)
-        yield _EXCEED.format(
+        yield _EXCEEDING.format(
             people="1 person" if people == 1 else f"{people:,} people",
             most=one.exceeding.at_most,
             have="has" if people == 1 else "have",
             amount=amount_of(release.bound.clip, release),
             groups=" in all groups together" if plan.group_keys else "",
-            lost="their further rows are" if release.whole else "what they have beyond is",
+            lost="their further rows are" if release.whole else "the excess is",
         )
 
 
 def _leaves_out(plan: Plan, domain: Domain, rule: int) -> bool:
-    """Does the rule leave rows out? Not where there are no more public groups than it allows."""
+    """Does the policy's group limit leave rows out? Not if there are no more public groups."""
     found = plan.selection is not None and plan.selection.delta > 0
     return found or len(domain) + domain.withheld > rule
 
 
 def clipped_by_rule(plan: Plan, domain: Domain) -> bool:
-    """May the policy's rule have cut any value of the answer?
+    """May the policy's group limit have clipped a value of the answer?
 
-    Counts of distinct values are not under it, nor are mechanisms that bound a unit in all groups together: of their
-    questions it decides which groups are shown, if that is decided at all.
+    It does not apply to counts of distinct values, nor to mechanisms that bound a unit over all groups together. For
+    their questions it only determines which groups are shown.
     """
     if (
         plan.bounds.rule is None
@@ -587,19 +588,22 @@ def clipped_by_rule(plan: Plan, domain: Domain) -> bool:
 
 
 def _rule_notes(plan: Plan, domain: Domain, rule: int) -> Iterator[str]:
-    """What the policy's rule leaves out, by public numbers; nothing where units vote and no value is under it."""
+    """What the policy's group limit leaves out, from public numbers; nothing if units vote and no value is
+    limited.
+    """
+    most = f"{rule:,} group{'' if rule == 1 else 's'}"
     if not clipped_by_rule(plan, domain):
         if plan.selection is None or not plan.selection.votes:
-            yield _RULE_SHOWN.format(rule=rule)
+            yield _RULE_SHOWN.format(rule=most)
         return
     found = plan.selection is not None and plan.selection.delta > 0
     groups = len(domain) + domain.withheld
     share = _RULE_ANY if found else _RULE_SHARE.format(groups=groups, share=rule / groups)
-    yield _RULE.format(rule=rule, share=share)
+    yield _RULE.format(rule=most, share=share)
 
 
 def _selection_notes(plan: Plan, domain: Domain) -> Iterator[str]:
-    """Which groups the answer leaves out; how many only where the public knows the others."""
+    """Which groups the answer leaves out; their number only if it is public."""
     if plan.selection is None:
         return
     if plan.selection.delta:
@@ -615,18 +619,18 @@ def _selection_notes(plan: Plan, domain: Domain) -> Iterator[str]:
 
 
 def _chooses(plan: Plan) -> bool:
-    """Do released values decide which rows are shown?"""
+    """Do released values determine which rows are shown?"""
     having = plan.display.having is not None and bool(releases_used(plan.display.having))
     return having or (plan.display.is_limited and any(releases_used(key.expression) for key in plan.display.order))
 
 
 def _bounded(end: float) -> float | None:
-    """An end of an interval; None when it is unbounded."""
+    """An end of an interval; None if it is unbounded."""
     return end if math.isfinite(end) else None
 
 
 def _plain(value: object) -> Cell:
-    """A group key as JSON can carry it."""
+    """A group key in JSON's types."""
     if value is None or isinstance(value, str | bool | int | float):
         return value
     return float(value) if isinstance(value, Decimal) else str(value)

@@ -1,12 +1,11 @@
-"""Result types: the one table of their forms for clients, PostgreSQL's wire, CSV and Arrow alike, and as parameters.
+"""Result types: the one table of their forms for JSON, PostgreSQL's protocol, CSV and Arrow, and as parameters.
 
-A cell of an answer is what JSON carries (`server.query.Cell`): a number, a truth value or a text; of dates and times
-their ISO 8601 text, with a blank between the two, and `+00` behind a moment of a time zone. JSON thus has every cell
-as it is, but for numbers that are not finite, which are null. All other forms of a type stand in its entry here, and
-how its cells are made of what databases and groups have. What the planner knows of the type stands in
-`planner/sql/result_types.py`; a new type is an entry in each of the two.
+A cell of an answer is JSON (`server.query.Cell`): a number, a truth value or a text. Dates and times are ISO 8601
+texts with a blank between date and time, and `+00` after a time with a zone. Numbers that are not finite are null in
+JSON. Each type's entry has all other forms, and makes cells from values of databases and groups. The planner's
+knowledge of a type is in `planner/sql/result_types.py`; a new type needs an entry in both.
 
-Source of the binary form of numeric, digits to the base of ten thousand: PostgreSQL, src/backend/utils/adt/numeric.c,
+Source of the binary form of numeric, with digits to base 10,000: PostgreSQL, src/backend/utils/adt/numeric.c,
 numeric_send.
 """
 
@@ -42,11 +41,11 @@ _NEGATIVE, _NAN, _INFINITY, _MINUS_INFINITY = 0x4000, 0xC000, 0xD000, 0xF000
 
 
 class MalformedNumeric(ValueError):
-    """Bytes that are no binary numeric."""
+    """The bytes are no binary numeric."""
 
 
 def binary_numeric(value: Decimal) -> bytes:
-    """The binary form.
+    """The binary form of a numeric.
 
     >>> binary_numeric(Decimal("-1.5")).hex()
     '000200004000000100011388'
@@ -62,7 +61,7 @@ def _numeric_dumper() -> Dumper:
 
 
 def decimal_of(raw: bytes) -> Decimal:
-    """The value of a binary form. Raises: MalformedNumeric for bytes that are none."""
+    """Parse a binary numeric. Raises: MalformedNumeric."""
     if len(raw) < 8:
         raise MalformedNumeric("a binary numeric has at least eight bytes")
     count, weight, sign, scale = struct.unpack_from("!hhHH", raw)
@@ -86,7 +85,7 @@ _MOMENT = re.compile(
 )
 _ENDLESS = {"infinity": 1, "-infinity": -1}
 _YEARS, _DAYS = 400, 146_097
-"""After so many years, of so many days, the calendar repeats itself."""
+"""The calendar repeats after this many years, which have this many days."""
 
 _DAY_US = 86_400_000_000
 
@@ -101,11 +100,11 @@ def endless(text: str) -> int:
 
 
 def days_after(text: str, start: date) -> int:
-    """Days from a date to the one of a text, in the Gregorian calendar carried on to both sides, as PostgreSQL does.
+    """The days from a date to the date of a text, in the proleptic Gregorian calendar, as in PostgreSQL.
 
     Args:
-      text: a finite date or moment at UTC as a database writes it: `2024-05-17`, `12024-05-17`, `0044-03-15 BC`.
-      start: where counting begins.
+      text: a finite date or moment in UTC as a database writes it: `2024-05-17`, `12024-05-17`, `0044-03-15 BC`.
+      start: day 0.
     Raises: ValueError for other texts.
 
     >>> days_after("2000-01-02", date(2000, 1, 1)), days_after("0001-12-31 BC", date(1, 1, 1))
@@ -127,7 +126,7 @@ def days_after(text: str, start: date) -> int:
 
 
 def microseconds_after(text: str, start: date) -> int:
-    """Microseconds from the midnight of a date to the moment of a text.
+    """The microseconds from the midnight of a date to the moment of a text.
 
     Raises: ValueError for other texts.
 
@@ -142,7 +141,7 @@ def microseconds_after(text: str, start: date) -> int:
 
 
 _EPOCH = datetime(2000, 1, 1)
-"""PostgreSQL's binary forms of dates and times count from here."""
+"""Day 0 of PostgreSQL's binary dates and times."""
 
 _ARROW_EPOCH = date(1970, 1, 1)
 
@@ -154,13 +153,13 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def as_it_is(value: Cell) -> Cell:
-    """The cell of a value that needs no other form: of most types."""
+    """The cell of a value that needs no conversion, as for most types."""
     return value
 
 
 @dataclass(frozen=True)
 class Parameter(Generic[Read]):
-    """How the value of a bound parameter is read. Both raise ValueError, ArithmeticError or struct.error."""
+    """Parses a bound parameter. Both functions raise ValueError, ArithmeticError or struct.error."""
 
     text: Callable[[bytes], Read]
     binary: Callable[[bytes], Read]
@@ -172,14 +171,14 @@ def _csv(cell: Cell) -> str:
 
 @dataclass(frozen=True)
 class TypeForms:
-    """The forms of one type's values. No function here is called for NULL.
+    """The forms of one type. No function is called for NULL.
 
     Attributes:
-      oid: of the type, as in every PostgreSQL.
-      length: bytes of a value in binary; -1 varies.
-      arrow_type: the type of a column, from the module pyarrow, which is loaded only where it is needed.
-      arrow: a cell as pyarrow takes it.
-      cell: a cell from what a database, or the key of a group, has of the value.
+      oid: of the type in PostgreSQL.
+      length: bytes of a binary value; -1: varies.
+      arrow_type: the Arrow type, from the module pyarrow, which is loaded on demand.
+      arrow: a cell for pyarrow.
+      cell: a cell from a value of a database or a group key.
     """
 
     oid: int
@@ -194,7 +193,7 @@ class TypeForms:
 
 
 def cells_of(kind: ResultType, values: Iterable[Cell]) -> list[Cell]:
-    """The cells of a column, from what a database or the keys of groups have; NULL is None.
+    """The cells of a column from values of a database or group keys; NULL is None.
 
     >>> cells_of("timestamptz", ["2024-05-17 12:30:00", None])
     ['2024-05-17 12:30:00+00', None]
@@ -204,9 +203,9 @@ def cells_of(kind: ResultType, values: Iterable[Cell]) -> list[Cell]:
 
 
 def harmless(text: str) -> str:
-    """The text, with an apostrophe before what spreadsheets take for a formula: who opens an answer wrote none.
+    """The text, with an apostrophe before what spreadsheets would execute as a formula.
 
-    Group keys may be texts that anybody has put into the data. JSON and Arrow have them as they are.
+    Group keys may be texts that anybody wrote into the data. JSON and Arrow have them unchanged.
 
     >>> harmless("=1+1"), harmless("FRANCE")
     ("'=1+1", 'FRANCE')
@@ -215,12 +214,12 @@ def harmless(text: str) -> str:
 
 
 def read_text(raw: bytes) -> str:
-    """A text; a parameter of an unknown type, too. Raises: ValueError for bytes that are not UTF-8."""
+    """A text, also for parameters of unknown type. Raises: ValueError for bytes that are not UTF-8."""
     return raw.decode()
 
 
 def whole_within(bits: int, cell: Any) -> int:
-    """A whole number of so many bits; what does not fit is cut to the ends, as no error may depend on a noisy value.
+    """A whole number of `bits` bits. Larger numbers become the end of the range, since no error may depend on noise.
 
     >>> whole_within(16, 40_000), whole_within(16, -3)
     (32767, -3)
@@ -249,7 +248,7 @@ def _numeric_text(cell: Cell) -> str:
 
 
 def _day_binary(cell: Cell) -> bytes:
-    """PostgreSQL's: the largest and the smallest number are the two infinities."""
+    """A date in binary; the largest and smallest numbers are the infinities."""
     end = endless(str(cell))
     number = days_after(str(cell), _EPOCH.date()) if not end else _INT4_MAX if end > 0 else _INT4_MIN
     return struct.pack("!i", number)
@@ -262,7 +261,7 @@ def _moment_binary(cell: Cell) -> bytes:
 
 
 def _arrow_day(cell: Any) -> int | None:
-    """Arrow counts from 1970, and has no infinity: NULL, as is what does not fit."""
+    """Days since 1970. Arrow has no infinity, so it becomes NULL, as does what does not fit."""
     return None if endless(str(cell)) else days_after(str(cell), _ARROW_EPOCH)
 
 
@@ -296,7 +295,7 @@ def _finite(value: Decimal) -> Decimal:
 
 
 def truth(text: str) -> bool:
-    """What a text says that PostgreSQL reads as a truth value. Raises: ValueError."""
+    """Parse a truth value as PostgreSQL does. Raises: ValueError."""
     word = text.strip().lower()
     if word not in _TRUE | _FALSE:
         raise ValueError
@@ -318,12 +317,12 @@ def _packed_float(form: str) -> Callable[[bytes], float]:
 
 
 def _written(family: Family) -> Callable[[bytes], date]:
-    """Of a text with its type."""
+    """The parser of a text for a type."""
     return lambda raw: written_moment(raw.decode(), family)
 
 
 def _zoned(raw: bytes) -> datetime | str:
-    """A moment of a time zone; without an offset a text, which means it in the session's zone."""
+    """A moment with a zone; without an offset it stays a text, to be read in the session's zone."""
     text = raw.decode()
     moment, read = written_moment(text, Family.TIMESTAMPTZ), read_moment(text)
     assert isinstance(moment, datetime) and read is not None, "else it raises"
@@ -331,19 +330,19 @@ def _zoned(raw: bytes) -> datetime | str:
 
 
 def _packed_interval(raw: bytes) -> IntervalText:
-    """Its text, of months, days and microseconds."""
+    """An interval of months, days and microseconds as text."""
     micros, days, months = struct.unpack("!qii", raw)
     return IntervalText(f"{months} months {days} days {micros} microseconds")
 
 
 def _packed_time(raw: bytes) -> str:
-    """The text of a time of a day, which is a number of microseconds."""
+    """A time of day, a number of microseconds, as text."""
     seconds, micros = divmod(struct.unpack("!q", raw)[0], 1_000_000)
     return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.{micros:06}"
 
 
 def _packed_network(raw: bytes) -> str:
-    """The text of an address: its family, the bits of its network, two bytes, its own bytes."""
+    """An address as text: family, network bits, two bytes, then its own bytes."""
     return f"{ipaddress.ip_address(raw[4:])}/{raw[1]}"
 
 
@@ -419,7 +418,7 @@ RESULT_TYPES: Mapping[ResultType, TypeForms] = MappingProxyType(
             arrow=_arrow_moment,
             parameter=Parameter(_written(Family.TIMESTAMP), _packed_moment),
         ),
-        "timestamptz": TypeForms(  # all at UTC, which is what every session is told
+        "timestamptz": TypeForms(  # all at UTC, as every session is set
             oid=1184,
             length=8,
             text=lambda cell: str(cell).replace("T", " "),
@@ -454,4 +453,4 @@ PARAMETERS: Mapping[int, Parameter[Element]] = MappingProxyType(
         2950: Parameter(read_text, lambda raw: str(uuid.UUID(bytes=raw))),  # uuid
     }
 )
-"""By OID: of the types above, and of those that no answer has but a client may bind."""
+"""Parsers of parameters by OID: of the result types, and of types that only parameters have."""

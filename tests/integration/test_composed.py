@@ -142,7 +142,7 @@ def test_an_interval_of_two_noisy_values_is_their_sum_at_a_confidence_for_both(p
         assert None not in (n.low, n.high, m.low, m.high)
         assert twice.low == 2 * (n.low - m.high) and twice.high == 2 * (n.high - m.low)  # type: ignore[operator]
     assert (one.confidence, both.confidence) == (0.95, 0.9)
-    assert [sum("90% and not 95%" in note for note in answer.notes) for answer in (one, both)] == [0, 1]
+    assert [sum("90% instead of 95%" in note for note in answer.notes) for answer in (one, both)] == [0, 1]
 
 
 def test_a_quotient_says_why_its_interval_has_less_confidence(pipeline: Pipeline) -> None:
@@ -151,7 +151,7 @@ def test_a_quotient_says_why_its_interval_has_less_confidence(pipeline: Pipeline
     for sql in (alone, alone, "SELECT a + 1 FROM (SELECT avg(c_acctbal) AS a FROM customer) t"):
         answer = _asked(pipeline, sql, epsilon=1.0)
         assert answer.confidence == 0.9, "a count, and what a centre leaves of the sum"
-        assert sum("90% and not 95%: " in note for note in answer.notes) == 1, sql
+        assert sum("90% instead of 95%" in note for note in answer.notes) == 1, sql
 
 
 def test_shares_of_the_whole_add_up_and_are_true_quotients(pipeline: Pipeline) -> None:

@@ -16,7 +16,7 @@ from planner.policy.policy import Policy, parse_policy
 from server.backends.duckdb import DuckdbBackend
 from server.errors import BudgetExhausted, NotDerivable
 from server.ledger.account import DATASET, Grant
-from server.ledger.analyst import CUSTODIAN
+from server.ledger.analyst import ADMINISTRATOR
 from server.ledger.ledger import Ledger
 from server.ledger.sqlite import open_ledger
 from server.pipeline import Pipeline
@@ -54,7 +54,7 @@ ANALYSTS = {"ada": (100.0, 1e-4), "grace": (100.0, 1e-4)}
 @pytest.fixture
 def ledger(ledger: Ledger) -> Ledger:
     """With a budget of the dataset."""
-    ledger.grant(DATASET, Grant(epsilon=100.0, delta=1e-4), CUSTODIAN)
+    ledger.grant(DATASET, Grant(epsilon=100.0, delta=1e-4), ADMINISTRATOR)
     return ledger
 
 
@@ -135,7 +135,7 @@ def test_two_who_pool_have_paid_for_all_that_they_know(asked: Ask, ledger: Ledge
 def test_a_new_load_ends_it(asked: Ask, ledger: Ledger) -> None:
     asked(MONTHS, epsilon=20.0)
     asked(YEARS, 0.1, "only")
-    ledger.bump_data(CUSTODIAN)
+    ledger.bump_data(ADMINISTRATOR)
     with pytest.raises(NotDerivable):
         asked(YEARS, 0.1, "only")
     asked(MONTHS, epsilon=20.0)
@@ -168,7 +168,7 @@ def test_an_average_follows_from_a_sum_and_a_count(asked: Ask) -> None:
     average = asked(f"SELECT v.ward, avg(v.days) AS mean {FROM} GROUP BY 1", 0.1, "only")
     assert average.derived_from == (1, 2)
     assert average.confidence == pytest.approx(0.9)
-    assert any("These intervals have 90% and not 95%" in note for note in average.notes)
+    assert any("These intervals have 90% instead of 95%" in note for note in average.notes)
     assert all(4 < float(row[1] or 0) < 10 for row in average.rows)
 
 
@@ -234,7 +234,7 @@ def test_parts_of_a_composed_statement_follow_too(asked: Ask, ledger: Ledger) ->
 
 
 def test_an_exhausted_budget_still_has_what_follows(asked: Ask, ledger: Ledger) -> None:
-    ledger.grant("analyst:ada", Grant(epsilon=20.0, delta=1e-4), CUSTODIAN)
+    ledger.grant("analyst:ada", Grant(epsilon=20.0, delta=1e-4), ADMINISTRATOR)
     asked(MONTHS, epsilon=19.0)
     with pytest.raises(BudgetExhausted):
         asked(YEARS, epsilon=20.0)

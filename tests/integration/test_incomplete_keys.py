@@ -13,7 +13,7 @@ import pytest
 from planner.policy.policy import parse_policy
 from server.backends.duckdb import DuckdbBackend
 from server.ledger.account import DATASET, Grant
-from server.ledger.analyst import CUSTODIAN
+from server.ledger.analyst import ADMINISTRATOR
 from server.ledger.ledger import Ledger
 from server.pipeline import Pipeline
 from server.query import QueryRequest, QueryResponse, Reuse
@@ -72,7 +72,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> DuckdbBackend:
 
 @pytest.fixture
 def pipeline(log: DuckdbBackend, ledger: Ledger, workers: WorkerPool) -> Pipeline:
-    ledger.grant(DATASET, Grant(epsilon=1e9, delta=0.0), CUSTODIAN)
+    ledger.grant(DATASET, Grant(epsilon=1e9, delta=0.0), ADMINISTRATOR)
     return Pipeline(parse_policy(POLICY), log.schema(), log, ledger, workers)
 
 
@@ -82,7 +82,7 @@ NARROW = POLICY.replace("[2024-01-01, 2024-03-31]", "[2024-02-10, 2024-03-10]")
 
 @pytest.fixture
 def narrow(log: DuckdbBackend, ledger: Ledger, workers: WorkerPool) -> Pipeline:
-    ledger.grant(DATASET, Grant(epsilon=1e9, delta=0.0), CUSTODIAN)
+    ledger.grant(DATASET, Grant(epsilon=1e9, delta=0.0), ADMINISTRATOR)
     return Pipeline(parse_policy(NARROW), log.schema(), log, ledger, workers)
 
 

@@ -13,7 +13,7 @@ from server.answers.work import Cached, Explain, Work
 from server.connections import Outgoing
 from server.errors import BudgetExhausted, CancelledByClient
 from server.ledger.account import AccountBalance, Grant, analyst_account
-from server.ledger.balance import Outlook
+from server.ledger.balance import RemainingQuestions
 from server.ledger.charge import CachedAnswer, Charge
 from server.ledger.ledger import Ledger
 from server.pgwire.gateway import Gateway
@@ -109,10 +109,10 @@ class ScriptedGateway(Gateway):
             self.clipped,
         )
 
-    def outlook(self, analyst: str) -> Outlook:
+    def remaining_questions(self, analyst: str) -> RemainingQuestions:
         own = self.budget(analyst)
         grant, left = Grant(own.epsilon, own.delta), (own.epsilon_left, own.delta_left)
-        return Outlook(
+        return RemainingQuestions(
             (AccountBalance(analyst_account(analyst), grant, *left, None),), 18, 10, analyst_account(analyst)
         )
 

@@ -17,7 +17,7 @@ from privacy.registry import MECHANISMS
 from server.answers.encoding import decoded
 from server.answers.released import Released
 from server.backends.columns import Domain
-from server.explain.mechanism_reasons import shared_by_found
+from server.explain.mechanism_reasons import shared_by_selected
 from server.ledger.ledger import Ledger
 from server.query import Budget, Interval, QueryResponse, RelativeError
 from server.question import Question
@@ -154,7 +154,7 @@ def worst_answer(question: Question, domain: Domain) -> QueryResponse:
     )
     bounded = plan.bounds.tuples is not None or all(one.name == "fixed" for one in question.measuring.releases)
     bounded &= not any(release.counts_exceeding for release in plan.releases)  # which may move an end by any amount
-    known = bounded and not shared_by_found(plan) and all(_linear(output.expression) for output in outputs)
+    known = bounded and not shared_by_selected(plan) and all(_linear(output.expression) for output in outputs)
     ungrouped: Plan = replace(plan, display=Display(outputs), group_keys=(), domains=())
     measuring = question.measuring.of_groups(domain)
     noisy = tuple(_around_zero(measured, len(domain), known) for measured in measuring.releases)

@@ -191,7 +191,7 @@ def explain_workload(deciding: Deciding, request: WorkloadRequest) -> WorkloadEx
     delta = sum(one.charge.delta for one in planned.wanted.values())
 
     def refused(one: PlannedWorkload) -> ServerError | None:
-        return ledger.foreseen([part.charge for part in one.wanted.values()])
+        return ledger.budget_check([part.charge for part in one.wanted.values()])
 
     def without_delta() -> ServerError | None:
         return refused(_planned(deciding, replace(request, delta=0.0), None))

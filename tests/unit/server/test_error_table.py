@@ -165,8 +165,8 @@ def test_a_ledger_that_fails_says_that_nothing_was_charged_unless_parts_were() -
         told = problem(raised.value)
         assert "nothing was charged" not in told.message, kind
         assert told.hint is not None, kind
-        assert told.hint.startswith("What of the statement was answered before was charged and is kept"), kind
-        assert "Tell the custodian." in told.hint, kind
+        assert told.hint.startswith("Earlier parts of the statement were charged and are cached"), kind
+        assert "Tell the administrator." in told.hint, kind
         assert SECRET not in f"{told}", kind
 
 

@@ -44,22 +44,22 @@ def test_one_sentence_says_what_matters_most() -> None:
             {"clipped": (False, True), "low_precision": (True, True), "notes": (bound,)},
             "missing in 1 of 2 rows (clipped): people with",
         ),
-        ({"clipped": (True,)}, "Some of the value may be missing: people with many rows are counted in part."),
-        ({"intervals": ((None,),)}, "No interval is shown: noise may decide the values, which rows are shown"),
+        ({"clipped": (True,)}, "Part of the value may be missing: people with many rows count in part."),
+        ({"intervals": ((None,),)}, "No interval is shown. Noise may determine the values, the shown rows"),
         ({"low_precision": (True,), "notes": ("Anything.", bound)}, "Of max: it is the upper end."),
         (
             {"low_precision": (True, False)},
-            "The noise may be as large as the value in 1 of 2 rows (low_precision); the true value lies in",
+            "The noise may be as large as the value in 1 of 2 rows (low_precision); the interval covers",
         ),
-        ({}, "The true value lies in the interval, at 95% confidence, if what the policy declares is true."),
-        ({"at_most": 30.0}, "if nobody adds more than 30, as you say."),
+        ({}, "The interval covers the true value at 95% confidence, if what the policy declares is true."),
+        ({"at_most": 30.0}, "if nobody adds more than 30, as you declared."),
         (
             {"covers": "clipped value"},
-            "The interval is for the clipped value, where people with many rows count in part",
+            "The interval covers the clipped value, in which people with many rows count in part",
         ),
-        ({"covers": "smoothed value"}, "for the smoothed value, and the true value may lie outside"),
-        ({"covers": "truth from below"}, "not below the interval's lower end"),
-        ({"covers": "clipped sample"}, "of the sample that was drawn"),
+        ({"covers": "smoothed value"}, "covers the smoothed value; the true value may lie outside"),
+        ({"covers": "truth from below"}, "at least the interval's lower end"),
+        ({"covers": "clipped sample"}, "of the drawn sample"),
     ]
     for changed, words in expected:
         assert words in one_note(replace(told, **changed)), changed

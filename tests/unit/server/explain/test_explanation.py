@@ -110,14 +110,14 @@ def test_domains_say_where_they_come_from() -> None:
 
 def test_the_reach_of_a_person_has_its_reason() -> None:
     assert explained("SELECT count(*) FROM orders").groups_reason.startswith("there is one group")
-    assert "follow from the unit's key" in explained(JOIN, n_groups=25).groups_reason
+    assert "determines the group keys" in explained(JOIN, n_groups=25).groups_reason
     assert "may reach every group" in explained("SELECT l_tax > 0, count(*) FROM lineitem GROUP BY 1").groups_reason
 
 
 def test_how_many_groups_a_person_reaches_is_said_with_its_reason() -> None:
     """No more than there are public groups; where nothing bounds it, as many as there are."""
     (both,) = facts(explained(BY_TAX, n_groups=2), "groups per person")
-    assert both.startswith("as many as there are: ") and "bounded as one vector" in both
+    assert both.startswith("as many as there are: ") and "clipped as one vector" in both
     (each,) = facts(explained(BY_TAX, n_groups=2, mechanism="group_lp"), "groups per person")
     assert each.startswith("as many as there are: ") and "1/2 of its release's epsilon" in each
     (key,) = facts(explained(JOIN, n_groups=25), "groups per person")
@@ -128,9 +128,9 @@ def test_how_many_groups_a_person_reaches_is_said_with_its_reason() -> None:
     )
     ruled = replace(parse_policy(written), groups_per_unit={"customer": 3})
     (rule,) = facts(explained(BY_STATUS, n_groups=8, policy=ruled, mechanism="group_lp"), "groups per person")
-    assert rule.startswith("at most 3: the policy counts a unit's rows in 3 groups at most")
+    assert rule.startswith("at most 3: the policy counts a unit's rows in at most 3 groups")
     (few,) = facts(explained(BY_STATUS, n_groups=3, policy=ruled, mechanism="group_lp"), "groups per person")
-    assert few.startswith("at most 3: one unit may reach every group, of which there are no more")
+    assert few.startswith("at most 3: one unit may reach every group")
 
 
 def test_a_join_on_a_part_of_a_key_is_explained() -> None:
@@ -163,8 +163,8 @@ def test_a_sample_along_a_join_tree_shows_what_is_read_of_each_table_and_says_th
 def test_a_sample_of_one_row_per_person_is_advised_to_save_time_only() -> None:
     (advice,) = facts(explained("SELECT count(*) FROM customer", sampling_rate=0.1), "sampling of")
     assert advice == (
-        "count(*): the sample is off by 5.88 times the root of the number of rows at most (95%); "
-        "it saves time only, as its noise is no smaller than that of all rows"
+        "count(*): the sampling error is at most 5.88 times the root of the number of rows (95%); "
+        "the sample only saves time, as its noise is no smaller than that of all rows"
     )
     assert facts(explained("SELECT count(*) FROM customer"), "sampling of") == []
     assert facts(explained("SELECT count(*) FROM lineitem", sampling_rate=0.1), "sampling of") == []
@@ -193,7 +193,7 @@ def test_explain_in_json_answers_one_document() -> None:
 
 def test_an_average_s_error_is_told_in_parts_of_itself() -> None:
     shown = explained("SELECT avg(l_quantity), sum(l_quantity) FROM lineitem")
-    assert "Expect avg within 0.63% of itself" in explained("SELECT avg(l_quantity) FROM lineitem").reason
+    assert "Expect avg within 0.63% of its value" in explained("SELECT avg(l_quantity) FROM lineitem").reason
     assert "Expect avg within" in shown.reason and "Expect sum" not in shown.reason
     assert "Expect" not in explained("SELECT median(l_quantity) FROM lineitem").reason
 

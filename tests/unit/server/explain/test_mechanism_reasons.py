@@ -66,14 +66,14 @@ def test_releases_say_what_they_spend() -> None:
         ("gem", 0.5, 0.0),
     ]
     assert shown.delta == 1e-7
-    assert "bounded as one vector" in shown.groups_reason
+    assert "clipped as one vector" in shown.groups_reason
     assert "epsilon 0.5, delta 1e-07" in _facts(shown, "release")[0]
     assert len(shown.expected_noise) == 2
 
 
 def test_the_noise_of_many_groups_has_its_reason() -> None:
     cases: list[tuple[str | None, float | None, str]] = [
-        (None, None, "zero-concentrated"),
+        (None, None, "Laplace or Gaussian"),
         (None, 0.0, "1/2 of its release's epsilon"),
         ("pmsja", None, "one vector"),
     ]
@@ -81,10 +81,10 @@ def test_the_noise_of_many_groups_has_its_reason() -> None:
         assert words in _explained(PAIRS, _policy(), 2, mechanism, delta).groups_reason, mechanism
 
 
-def test_the_custodians_rule_is_told() -> None:
+def test_the_administrators_rule_is_told() -> None:
     shown = _explained(PER_STATUS, _policy(groups_per_unit={"customer": 1}), 3, "group_lp")
     assert shown.groups_per_unit == 1
-    assert "the policy counts a unit's rows in 1 group at most" in shown.groups_reason
+    assert "the policy counts a unit's rows in at most 1 group" in shown.groups_reason
 
 
 def test_a_rule_that_counts_all_groups_is_not_told() -> None:
@@ -110,8 +110,8 @@ def test_found_keys_have_no_number_and_a_threshold() -> None:
     assert shown.selection is not None
     assert "at least 31.8" in shown.selection  # 1 + 2 ln(1 / (2 delta))
     assert "1e-07" in shown.selection
-    assert _facts(shown, "groups") == ["as many as are found"]
-    assert "found among the private rows" in shown.group_sources[0][1]
+    assert _facts(shown, "groups") == ["as many as are selected"]
+    assert "partition selection" in shown.group_sources[0][1]
 
 
 PRIORITIES = "SELECT o_orderpriority, count(*) FROM orders GROUP BY 1"
@@ -129,11 +129,11 @@ def test_what_voting_costs_and_where_a_unit_votes_is_told() -> None:
     assert (second.mechanism, second.epsilon, second.delta) == ("l2_clip", 0.5, 5e-8)
     assert shown.selection is not None
     assert "noisy number of votes is at least 66.6574 (noise of scale 10.14)" in shown.selection
-    assert "1 / sqrt(k) of a vote in each of them, and votes in 1,000 (L0) at most" in shown.selection
-    assert "with probability 5e-08 at most" in shown.selection
+    assert "1 / sqrt(k) of a vote in each and votes in at most 1,000 groups" in shown.selection
+    assert "with probability at most 5e-08" in shown.selection
     assert _facts(shown, "groups per person") == [
-        "as many as there are: the group keys do not follow from a unit's key, so one unit may reach every group; "
-        "what it adds to all of them together is bounded as one vector"
+        "as many as there are: a unit's key does not determine the group keys, so one unit may reach every group; "
+        "what it adds to all of them together is clipped as one vector"
     ]
     (_, least), *_ = shown.expected_noise[0][1]
     assert least > 0
@@ -141,9 +141,9 @@ def test_what_voting_costs_and_where_a_unit_votes_is_told() -> None:
 
 def test_groups_that_share_epsilon_by_their_number_have_it_told() -> None:
     shown = _explained(PRIORITIES, _policy(), 0, "group_lp")
-    assert "with n of them it is up to n times as large" in shown.groups_reason
+    assert "with n groups it is up to n times as large" in shown.groups_reason
     values = _explained(PRIORITIES.replace("count(*)", "count(*), count(DISTINCT o_clerk)"), _policy(), 0)
-    assert "with n of them it is up to n times as large" in values.groups_reason
+    assert "with n groups it is up to n times as large" in values.groups_reason
 
 
 def test_a_small_epsilon_has_pure_votes() -> None:
@@ -161,7 +161,7 @@ def test_a_minimum_frequency_is_told() -> None:
     assert shown.selection is not None
     assert "at least 7" in shown.selection
     assert "withholds groups below 7" in shown.selection
-    assert "nobody stands twice" in shown.selection  # two owners
+    assert "no unit occurs twice" in shown.selection  # two owners
     assert shown.delta == 0.0
 
 
@@ -176,4 +176,4 @@ def test_a_sample_of_groups_is_advised_about() -> None:
         shown = _explained(sql, _policy(), 2, delta=delta, sampling_rate=0.25)
         ((label, advice),) = shown.sampling_advice
         assert label == "count(*)", delta
-        assert "off by" in advice, delta
+        assert "sampling error is at most" in advice, delta

@@ -9,7 +9,7 @@ from typing import cast
 
 from server.admission import Admission, LedgerReads
 from server.connections import Outgoing
-from server.ledger.balance import Outlook
+from server.ledger.balance import RemainingQuestions
 from server.ledger.ledger import Ledger
 from server.pgwire.gateway import Gateway
 from server.pgwire.result_rows import Shape
@@ -46,8 +46,8 @@ class Busy:
         assert "ann" not in sql or self.free.wait(60)
         return StatementShape((), (), ())
 
-    def outlook(self, analyst: str) -> Outlook:
-        return Outlook((), None, 0, None)
+    def remaining_questions(self, analyst: str) -> RemainingQuestions:
+        return RemainingQuestions((), None, 0, None)
 
     def budget(self, analyst: str) -> Budget:
         return Budget(1.0, 0.0, 1.0, 0.0)

@@ -52,7 +52,7 @@ def test_a_count_is_not_below_0_and_what_was_released_stands_beside_it() -> None
     assert [row[1:] for row in answer.raw[:2]] == [(-3, None), (7, None)]
     released = list(answer.as_released())
     assert released[0][0] == ("a", -3, -4.4) and released[0][1][1] == Interval(-9.0, 2.0)
-    assert "leans upwards" in answer.notes[-1]
+    assert "too large on average" in answer.notes[-1]
 
 
 def test_an_interval_below_0_is_as_wide_above_0_as_the_noise() -> None:
@@ -246,20 +246,20 @@ def test_rows_that_noise_has_chosen_are_announced() -> None:
 def said_of_the_order(values: list[float], reach: float, **settings: object) -> list[str]:
     plan = answer_plan(KEY, X, types=["text", "int8"], **settings)  # type: ignore[arg-type]
     answer = response(plan, LETTERS, [noisy_answer(values, reach=reach)], BUDGET, "r")
-    return [note for note in answer.notes if "does not tell" in note]
+    return [note for note in answer.notes if "does not separate" in note]
 
 
 def test_neighbours_that_noise_does_not_tell_apart_are_named_where_limit_cuts() -> None:
     falling = (SortKey(X, descending=True),)
     (note,) = said_of_the_order([100, 50, 48, 10], 3.0, order=falling, limit=3)
-    assert note.startswith("The noise does not tell rows 2 and 3 apart: their intervals overlap")
+    assert note.startswith("The noise does not separate rows 2 and 3: their intervals overlap")
     assert kind_of(note) == "order"
     (note,) = said_of_the_order([100, 50, 48, 10], 3.0, order=falling, limit=2)
-    assert "the last row and the first that LIMIT leaves out" in note and "rows" not in note.split(" apart")[0]
+    assert "the last row and the first one after LIMIT" in note and "rows" not in note.split(":")[0]
     (note,) = said_of_the_order([100, 50, 48, 10], 3.0, order=falling, limit=1, offset=1)
-    assert "the first that LIMIT leaves out" in note
+    assert "the first one after LIMIT" in note
     (note,) = said_of_the_order([100, 50, 48, 10], 1000.0, order=falling, limit=4)
-    assert "rows 1 and 2, nor rows 2 and 3, nor rows 3 and 4" in note
+    assert "rows 1 and 2, or rows 2 and 3, or rows 3 and 4" in note
     assert said_of_the_order([100, 50, 30, 10], 3.0, order=falling, limit=3) == []
     assert said_of_the_order([100, 50, 48, 10], 3.0, order=falling) == [], "all rows are there to be looked at"
     assert said_of_the_order([100, 50, 48, 10], 3.0, order=(SortKey(KEY), *falling), limit=3) == []
@@ -318,7 +318,7 @@ def test_groups_that_votes_have_found_are_told_as_such() -> None:
     voted = replace(plan, selection=replace(plan.selection, votes=True))
     answer = response(voted, LETTERS.only(np.array([0])), [noisy_answer([5])], BUDGET, "r")
     assert answer.mechanism == "gem, vote_threshold"
-    assert any("found among private rows" in note and "counted for less" in note for note in answer.notes)
+    assert any("selected from private rows" in note and "counted for less" in note for note in answer.notes)
     assert any("noisy number of privacy units' votes is below 10" in note for note in answer.notes)
     assert not any("votes" in note for note in response(plan, LETTERS, [noisy_answer([5] * 4)], BUDGET, "r").notes)
 
@@ -328,10 +328,10 @@ def test_what_the_rule_for_groups_leaves_out_is_told() -> None:
     for rule, told in ((1, True), (4, False), (None, False)):
         plan = replace(_selected(0.0, 10), bounds=UnitBounds(1, rule))
         notes = response(plan, shown, [noisy_answer([5, 6])], BUDGET, "r").notes
-        assert any("of the groups at most" in note for note in notes) == told
+        assert any("counts in at most" in note for note in notes) == told
     found = replace(_selected(1e-6, None), bounds=UnitBounds(1, 9))
     notes = response(found, LETTERS.only(np.array([0])), [noisy_answer([5])], BUDGET, "r").notes
-    assert any("counts in 9 of the groups" in note for note in notes)
+    assert any("counts in at most 9 groups" in note for note in notes)
 
 
 def test_a_rule_that_no_value_and_no_vote_is_under_is_not_told() -> None:
@@ -342,7 +342,7 @@ def test_a_rule_that_no_value_and_no_vote_is_under_is_not_told() -> None:
     for votes in (False, True):
         plan = replace(ruled, selection=replace(ruled.selection, votes=votes))
         notes = response(plan, LETTERS.only(np.array([0])), [noisy_answer([5])], BUDGET, "r").notes
-        assert any("counted in 1 of the groups at most" in note for note in notes) != votes
+        assert any("counted in at most 1 group," in note for note in notes) != votes
 
 
 def test_rows_that_the_rule_for_groups_can_cut_are_marked() -> None:
@@ -352,7 +352,7 @@ def test_rows_that_the_rule_for_groups_can_cut_are_marked() -> None:
         answer = response(plan, LETTERS, [strong], BUDGET, "r")
         assert answer.clipped == (marked,) * 4
         assert any("in all 4 groups only 0.25 of each value is left" in note for note in answer.notes) == marked
-        assert not any("Ask with a larger epsilon" in note for note in answer.notes), "no epsilon helps"
+        assert not any("Use a larger epsilon or fewer groups" in note for note in answer.notes), "no epsilon helps"
         distinct = replace(plan, releases=(replace(plan.releases[0], distinct=exp.Literal.number(1)),))
         assert response(distinct, LETTERS, [strong], BUDGET, "r").clipped == (False,) * 4, "no rule for these"
         together = replace(plan, mechanism="l2_clip")
@@ -361,7 +361,7 @@ def test_rows_that_the_rule_for_groups_can_cut_are_marked() -> None:
         )
     found = replace(_selected(1e-6, None), bounds=UnitBounds(1, 9))
     one = response(found, LETTERS.only(np.array([0])), [noisy_answer([5], signal=[100.0])], BUDGET, "r")
-    assert one.clipped == (True,) and any("any part of it" in note for note in one.notes)
+    assert one.clipped == (True,) and any("any part of a value" in note for note in one.notes)
 
 
 def test_of_found_groups_no_number_is_told() -> None:
@@ -369,7 +369,7 @@ def test_of_found_groups_no_number_is_told() -> None:
     for minimum, count in ((None, 2), (10, 3)):
         notes = response(_selected(1e-6, minimum), shown, [noisy_answer([5])], BUDGET, "r").notes
         assert len(notes) == count
-        assert any("found among private rows" in note for note in notes)
+        assert any("selected from private rows" in note for note in notes)
         assert not any("of 4" in note or "of 1" in note for note in notes)
 
 
@@ -381,7 +381,7 @@ def test_an_answer_that_has_room_for_no_more_groups_says_so() -> None:
         shown = Domain((tuple(range(count)),), ((0,),), count)
         noisy = noisy_answer([5.0] * count, signal=[100.0] * count)
         notes = response(plan, shown, [noisy], BUDGET, "r").notes
-        assert any("may have, 100,000: others that" in note for note in notes) == full
+        assert any("at most 100,000 groups" in note for note in notes) == full
     public = _selected(0.0, 10)
     notes = response(public, Domain((tuple(range(most)),)), [noisy_answer([5.0] * most)], BUDGET, "r").notes
     assert not any("left out" in note for note in notes), "what is public is refused if it is too much"
@@ -419,5 +419,5 @@ def test_an_answer_says_where_nothing_was_cut() -> None:
         plan = replace(answer_plan(X), bounds=UnitBounds(1, tuples=most))
         noisy = replace(noisy_answer([3.0], reach=1.0), tau=np.array([tau]))
         notes = response(plan, PLAIN, [noisy], BUDGET, "r").notes
-        assert any("Nothing was cut" in note for note in notes) == uncut, tau
-        assert any("cutting what each" in note for note in notes) != uncut, tau
+        assert any("Nothing was clipped" in note for note in notes) == uncut, tau
+        assert any("clipping" in note for note in notes) != uncut, tau
