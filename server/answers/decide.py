@@ -65,7 +65,7 @@ class Deciding:
     def find(self, request: QueryRequest) -> Work:
         """Look a question up: parse, plan, and search the cache. Free, and no row is read.
 
-        It waits for no worker and no other question, except where an accuracy target is given.
+        The call returns without waiting for a worker or for another question, unless there is an accuracy target.
 
         Raises: PlannerError; KeyReused and DuplicateRequest; UnknownAnalyst; DataUnchecked; NoProposal.
         """
@@ -74,7 +74,7 @@ class Deciding:
         return self._of(self.planning.planned(request), request)
 
     def find_planned(self, request: QueryRequest) -> Work | None:
-        """Do what `find` does, with a few reads of the ledger; None for a question that was not planned lately."""
+        """Do what `find` does with a remembered plan, in a few ledger reads; None if no plan is remembered."""
         question = None if request.by_accuracy else self.planning.planned_lately(request)
         return None if question is None else self.of_question(question, request)
 
