@@ -108,7 +108,7 @@ class Display:
 
     @property
     def expressions(self) -> list[ReleasedExpression]:
-        """All expressions."""
+        """The expressions of the select list, of HAVING and of ORDER BY, in this order."""
         having = [] if self.having is None else [self.having]
         return [*(output.expression for output in self.outputs), *having, *(key.expression for key in self.order)]
 
@@ -119,7 +119,7 @@ class Display:
 
     @property
     def is_limited(self) -> bool:
-        """Is there a LIMIT or an OFFSET?"""
+        """Whether there is a LIMIT or an OFFSET."""
         return self.limit is not None or self.offset > 0
 
     def rewritten(self, change: Callable[[ReleasedExpression], ReleasedExpression]) -> Display:
@@ -133,7 +133,7 @@ class Display:
 
 
 def is_noisy(output: Output) -> bool:
-    """Is it a number with an interval, which depends on released values?"""
+    """Whether a column is a number that depends on released values, and so has an interval."""
     return output.type in NUMBERS and not isinstance(output.expression, (Given, KeyValue, RowCount))
 
 

@@ -59,16 +59,16 @@ class Released:
 
     @property
     def is_number(self) -> bool:
-        """May it stand in arithmetic?"""
+        """Whether the value may stand in arithmetic: a number, or NULL."""
         return self.type is None or self.type in NUMBERS
 
     @property
     def ordered(self) -> Released:
-        """The sort value: for a label its position, with the policy's label for other values last."""
+        """The value to sort by: a label's position in its enum, with the policy's label for other values last."""
         return self if self.enum is None else self.placed_among(self.enum.labels)
 
     def placed_among(self, labels: Sequence[str]) -> Released:
-        """Return the position of a text among labels."""
+        """The position of a text among labels, or the number of labels if it is not one of them."""
         cases: list[ReleasedExpression] = [Apply("is null", (self.expression,)), Given(None)]
         for place, label in enumerate(labels):
             cases += [Apply("=", (self.expression, Given(label))), Given(place)]
@@ -339,7 +339,11 @@ def _common(parts: Sequence[Released], node: exp.Expr) -> ResultType | None:
 
 
 class ReleasedClauses:
-    """Binds the clauses of one SELECT; `bind` binds their expressions."""
+    """Binds the clauses of a question's SELECT, or of a SELECT around answers.
+
+    Args:
+      bind: binds each expression of a clause.
+    """
 
     def __init__(self, select: exp.Select, bind: Callable[[exp.Expr], Released]) -> None:
         self._select = select

@@ -1,7 +1,7 @@
-"""Every tuple indexed once by the level up to which it is clipped. A member is one unit in one group.
+"""Every tuple indexed once by the level up to which it is clipped.
 
-Contributions, levels and files are made once. A threshold then touches only the tuples with two binding owners,
-copied in the order in which thresholds stop clipping them twice.
+A member is one unit in one group. Contributions, levels and files are made once. A threshold then touches only the
+tuples with two binding owners, copied in the order in which thresholds stop clipping them twice.
 """
 
 from __future__ import annotations

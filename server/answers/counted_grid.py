@@ -111,12 +111,12 @@ class CountedGrid:
     measurable: Mapping[int, MarginalQuestion]
 
     def mask(self, axes: Sequence[Axis]) -> int:
-        """Return the mask of the marginal along some axes."""
+        """Return the mask of some axes: bit i stands for axis i of the grid."""
         return sum(1 << self.axes.index(axis) for axis in axes)
 
     @property
     def scales(self) -> NDArray[np.float64]:
-        """(masks,) scales at epsilon 1; infinite where nothing can be measured."""
+        """The noise scale at epsilon 1 of each mask (a set of grouping columns); infinite if it is not measurable."""
         scales = np.full(len(self.grid.masks), np.inf)
         for mask, one in self.measurable.items():
             scales[mask] = one.scale
@@ -172,7 +172,10 @@ class CountedGrid:
 
 
 def why_not_in_a_grid(question: Question, bound: BoundQuery) -> str | None:
-    """Say why a question fits no grid: as `why_alone`, or because it has several candidate thresholds."""
+    """Say why a question cannot be one of a grid; None if it can.
+
+    The reasons are those of `why_alone`, and that the question has several candidate thresholds.
+    """
     reason = why_alone(bound, question.plan)
     if reason is None and not all(len(one.expected_noise(1)) == 1 for one in question.measuring.releases):
         return "contributions are clipped at a threshold that is chosen"
