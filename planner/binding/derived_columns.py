@@ -106,7 +106,7 @@ def select_project_join(body: exp.Expr, position: int | None) -> exp.Select:
 
 
 def project(select: exp.Select, scope: Scope) -> list[tuple[str, Meaning | None]]:
-    """List the columns of the select list as (name, meaning). Unnamed columns get a name that nobody can write."""
+    """List the columns of the select list as (name, expression). Unnamed ones get a name that nobody can write."""
     return [column for index, item in enumerate(select.expressions) for column in _columns(item, scope, index)]
 
 

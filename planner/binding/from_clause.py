@@ -375,7 +375,7 @@ def _sample_rate(node: exp.Expr) -> float:
 
 
 def is_comma(join: exp.Join) -> bool:
-    """Is it an item after a comma?"""
+    """Whether an item of FROM follows a comma rather than JOIN."""
     parts = ("on", "using", "kind", "side", "method")
     return not any(join.args.get(part) for part in parts)
 
@@ -444,7 +444,7 @@ def check_connected(flat: Flattened) -> None:
 def may_be_per_person(
     select: exp.Select, schema: Schema, policy: Policy, search_path: Sequence[str] | None = None
 ) -> bool:
-    """May a SELECT with GROUP BY be a per-person subquery, with a group per person?
+    """Whether a SELECT with GROUP BY may be a per-person subquery, which has one group per person.
 
     This checks whether the keys can identify a person; `planner.planning.person_tables` proves the owner of every
     row.

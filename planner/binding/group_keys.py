@@ -156,7 +156,7 @@ _MOST_YEARS = 900
 
 
 def of_fields(sql: exp.Expr) -> bool:
-    """Does an expression read columns through EXTRACT only? Then it is never NaN."""
+    """Whether an expression reads columns through EXTRACT only. Then it is never NaN."""
     if not holds(sql, exp.Extract):
         return False
     stack = [sql]
@@ -228,7 +228,7 @@ class GroupKeys:
         return self._keys
 
     def place(self, node: exp.Expr) -> int | None:
-        """Return the index of the key that a bound expression is, entering an implied key; None if it is no key."""
+        """Return the index of the group key that a bound expression equals, or None. Enters implied keys."""
         if type(node) not in self._kinds:  # hashing a tree is slow
             return None
         place = self._places.get(node)
@@ -255,7 +255,7 @@ class GroupKeys:
 
 
 def determined(column: exp.Column, scope: Scope, keys: Container[exp.Expr | None]) -> bool:
-    """Is the whole primary key of a bound column's public table among the bound `keys`?"""
+    """Whether `keys` include the whole primary key of a bound column's public table."""
     primary_key = scope.public_primary_key(column)
     if primary_key is None:
         return False

@@ -142,7 +142,7 @@ class Gem(OfBudget):
         return half_widths(self._levels(self._budgets(n_groups)[1]), self.confidence)
 
     def doubts(self, n_groups: int = 1) -> tuple[float, ...]:
-        """The unit in which a value's `signal` is measured, in multiples of tau, per threshold."""
+        """For each threshold, the value at which `NoisyAnswer.signal` is 1, in multiples of tau."""
         selecting, releasing = self._budgets(n_groups)
         charged = 1.0 if self.nested else self.c
         return tuple(self.selection.doubt(self._noise_price(part, charged), float(selecting)) for part in releasing)

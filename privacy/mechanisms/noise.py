@@ -87,7 +87,7 @@ class ThresholdNoise:
 
     @cached_property
     def sensitivity(self) -> int:
-        """By how many steps v // step moves at most when one unit comes or goes."""
+        """The most steps by which v // step moves when one unit comes or goes."""
         # The gap is the float that the solver multiplied with, so its binary value is the exact one here.
         part, whole = float(self.gap).as_integer_ratio()
         return -((-(whole + part) * self.tau_units) // (whole * self.step))

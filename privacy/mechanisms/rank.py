@@ -26,7 +26,7 @@ quantiles of even rows erred three times as much at epsilon 0.1, as most rows co
 
 
 def default_beyond(epsilon: float, n_codes: int, times: int = 1) -> int:
-    """k of MAX and MIN: so many people that the empty end of the grid is no likelier than they are. Public.
+    """The default k for MAX and MIN: how many people should lie beyond the drawn value. Public.
 
     The n_codes values beyond all people have together the weight of one value in the middle if n_codes exp(-gamma k)
     = 1, gamma = epsilon / (2 times) per person.

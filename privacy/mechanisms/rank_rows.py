@@ -349,7 +349,7 @@ class _Bounds:
         self._places: list[int] = sorted({0, last, self._guess(0, last)})
 
     def sharpen(self) -> None:
-        """Solve places until all bounds together are at most twice what the law weighs at least."""
+        """Solve places until the upper bounds add up to at most twice the lower bounds."""
         while True:
             cells = [self._cell(low, high) for low, high in zip(self._places, self._places[1:], strict=False)]
             own = sum(self._between(place) for place in self._places)
@@ -361,7 +361,7 @@ class _Bounds:
             self._know(self._halved(low, high))
 
     def proposed(self, point: int) -> tuple[int, int]:
-        """A value by the bounds, and the bound of its weight."""
+        """Draw a value with probability proportional to its upper bound; return the value and this bound."""
         parts = list(self._parts())
         drawn = sum(length * weight for _, length, weight in parts) * point >> POINT_BITS
         for start, length, weight in parts:
@@ -371,7 +371,7 @@ class _Bounds:
         raise AssertionError("a point lies below the sum of all")
 
     def weight(self, code: int) -> int:
-        """The weight of a value; it makes the places beside it known."""
+        """The weight of a value. Its offsets are computed and remembered."""
         place = int(np.searchsorted(self._ranks.codes, code, side="right"))
         at = place > 0 and int(self._ranks.codes[place - 1]) == code
         for known in {place - at, place}:

@@ -81,7 +81,7 @@ class SelectionSettings:
             raise InvalidParameter("first must be finite and not negative")
 
     def farthest(self, thresholds: Thresholds, selecting: float, n_groups: int = 1) -> float:
-        """t = 2 ln(L G / beta) / eps_1: the price that no threshold's noise exceeds, but with probability beta.
+        """t = 2 ln(L G / beta) / eps_1: with probability 1 - beta no threshold's noise exceeds it.
 
         Args:
           selecting: eps_1 of the choice in one group.
@@ -90,7 +90,7 @@ class SelectionSettings:
         return 2 * math.log(len(thresholds) * max(1, n_groups) / self.beta) / selecting
 
     def doubt(self, price: float, selecting: float) -> float:
-        """The most people that a choice overlooks, over `CLIPPED_SHARE`, but for one choice in twenty.
+        """How many people a choice may overlook, divided by `CLIPPED_SHARE`. One choice in twenty overlooks more.
 
         The noise of the choice hides 2 ln(20) / eps_1 of them, beside those that it accepts.
 
@@ -151,7 +151,7 @@ class Choice(Private):
 
 
 def settled_values(answer: TruncatedAnswer, index: NDArray[np.intp] | int) -> Ints:
-    """(G,) every group's value at its threshold, solved where its bounds differ.
+    """(G,) the exact value of each group at its threshold, which is solved if its bounds differ.
 
     Args:
       index: (G,) a level per group, or one for all.
@@ -165,7 +165,7 @@ def settled_values(answer: TruncatedAnswer, index: NDArray[np.intp] | int) -> In
 
 
 def choose(answer: TruncatedAnswer, scores: Scores | ExceedanceScores, noise: Ints) -> Choice:
-    """The argmin of score - noise in every group, the first of equals.
+    """Choose the threshold with the least score - noise in every group; of equals the first.
 
     The noise is drawn before anything is solved. So the outcome is the same as if every threshold had been solved
     (docs/mathematics.md, section 6.6).

@@ -128,7 +128,7 @@ class CountedGrid:
         return len({one.question.answer_key for one in self.members})
 
     def table(self, axes: Sequence[Axis], domain: Domain, values: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Arrange a domain's values as an array with the grid's axes, rising; None for other domains."""
+        """Arrange a domain's values as an array along the grid's axes; None if the domain is not of the grid."""
         places = self.places(axes, domain.by_block, domain)
         if places is None:
             return None
@@ -230,7 +230,7 @@ def member_of(
     question: Question,
     cancelled: threading.Event | None,
 ) -> Member:
-    """Return a question that adds up with its groups, which are read from public tables."""
+    """Return a question as a member of a grid, with its groups, which are read from public tables."""
     domain = planning.groups_of(question, request.analyst, cancelled)
     own = marginal(question.plan)
     return Member(place, weight, request, bound, question, own, domain, question, planning.policy)
@@ -343,7 +343,7 @@ _NANO = 1e9
 
 @dataclass(frozen=True, eq=False)
 class GridStrategy:
-    """How a grid is measured.
+    """How a grid is measured: the marginals, and the share of epsilon of each.
 
     Attributes:
       counted: the grid.
@@ -359,7 +359,7 @@ class GridStrategy:
 
 @dataclass(frozen=True)
 class Allocation:
-    """Shares of one epsilon.
+    """The shares of one epsilon that questions and grids get, and the errors that follow.
 
     Attributes:
       alone: by item, of questions that are measured alone.
@@ -377,7 +377,7 @@ class Allocation:
 
 
 def strategy_of(counted: CountedGrid) -> GridStrategy | None:
-    """Decide how to measure a grid; None where it gains less than `WORTH` asks.
+    """Decide how to measure a grid; None if it is too little better than separate questions (`WORTH`).
 
     Each question's variance is compared with its variance alone, at an equal share. Only public numbers decide.
     """
@@ -398,7 +398,7 @@ def strategy_of(counted: CountedGrid) -> GridStrategy | None:
 def gentlest(
     grid: Grid, scales: NDArray[np.float64], limits: Mapping[int, float], apart: float = 1.0
 ) -> Strategy | None:
-    """Return the strategy with the smallest loss of one question that gains enough; None without a gain.
+    """Return the strategy that loses least for any one question and gains enough in all; None if none gains.
 
     Args:
       grid, scales: as of `best_shares`.

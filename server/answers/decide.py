@@ -141,7 +141,7 @@ class Deciding:
         return None if paid is None else Cached(own, paid)
 
     def listed(self, work: Work, request: QueryRequest, cancelled: Cancelled = None) -> Work:
-        """Return the work, or `ShowNothing` where the public list of groups is empty. Reads public tables."""
+        """Return `work`, or `ShowNothing` if its public list of groups is empty. Reads public tables."""
         if not isinstance(work, Measure | Summed) or not any(work.question.query.domains):
             return work
         query = work.question.query
@@ -207,5 +207,5 @@ class Deciding:
 
 
 def serves(derived: DerivedAnswer, question: Question, request: QueryRequest) -> bool:
-    """Is the derived answer served instead of a new measurement?"""
+    """Whether a derived answer is served instead of a new measurement."""
     return request.reuse == "only" or derived.serves(question.plan.epsilon, as_accurate=request.as_accurate)

@@ -62,7 +62,7 @@ class Grant:
 
 @dataclass(frozen=True)
 class BasicLeft:
-    """What basic composition would leave of an account that uses zCDP or Renyi.
+    """The epsilon and delta that basic composition would leave of an account with zCDP or Renyi accounting.
 
     Attributes:
       epsilon_left, delta_left: the grant minus the sums over all charges since the account was opened or renewed; at
@@ -100,7 +100,7 @@ class PeriodsSoFar:
 
     @property
     def total_delta(self) -> float:
-        """As `total_epsilon`, for delta."""
+        """The most delta that all periods have spent when this one ends."""
         return self.past_delta + self.delta
 
 
@@ -234,7 +234,7 @@ LOW = 0.1
 
 
 def is_low(account: AccountBalance) -> bool:
-    """Is at most a tenth of epsilon or delta left: of the window, the period, or the total of all periods?
+    """Whether at most a tenth of epsilon or delta is left: of the window, the period, or the total of all periods.
 
     For zCDP and Renyi, the epsilon of one more question is compared.
     """

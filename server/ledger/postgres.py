@@ -324,12 +324,12 @@ class PostgresStore:
             return self._tried(lambda retried: self._write_once(work, retried))
 
     def read(self, work: Callable[[Reading], T]) -> T:
-        """Do short work in one view."""
+        """Do short work in one consistent view of the ledger."""
         with self._read_lock:
             return self._tried(lambda _: self._read_once(work))
 
     def walk(self, work: Callable[[Reading], T]) -> T:
-        """Do long work in a view of its own."""
+        """Do long work in a consistent view, on a connection of its own."""
         return self._tried(lambda _: self._walk_once(work))
 
     def check_writable(self) -> None:

@@ -202,7 +202,7 @@ class ProcessLock:
             self.is_dead(name.removeprefix(prefix))  # a killed process leaves its file
 
     def is_dead(self, instance: str) -> bool:
-        """Has an instance ended? Raises: LedgerUnavailable."""
+        """Whether the process of an instance has ended. Raises: LedgerUnavailable."""
         path = self._file_of(instance)
         if _is_held(path):
             return False
@@ -220,7 +220,7 @@ class ProcessLock:
 
 
 def is_open(ledger: Path) -> bool:
-    """Does a living process have the ledger open? Raises: LedgerUnavailable."""
+    """Whether a living process has the ledger open. Raises: LedgerUnavailable."""
     return any(map(_is_held, ledger.parent.glob(f"{ledger.name}-open-*")))
 
 
@@ -356,7 +356,7 @@ class SqliteStore:
         check_room(self._path.parent)
 
     def is_dead(self, writing: Writing, instance: str) -> bool:
-        """Has the process of an instance ended?"""
+        """Whether the process of an instance has ended."""
         return self._process_lock.is_dead(instance)
 
     def close(self) -> None:

@@ -68,7 +68,7 @@ class PlannedItem:
 
     @cached_property
     def measured(self) -> list[Cached | Measure]:
-        """The measurements that it is answered from; none where it is free for everybody."""
+        """The measurements that the question is answered from; none if it is free for everybody."""
         return list(leaves(self.work))
 
 
@@ -90,7 +90,7 @@ class PlannedWorkload:
 
     @property
     def n_charged(self) -> int:
-        """The number of different questions that cost something."""
+        """The number of different questions in the workload that cost epsilon."""
         return self.allocation.count
 
     @property
