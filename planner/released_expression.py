@@ -138,7 +138,7 @@ def is_noisy(output: Output) -> bool:
 
 
 def is_never_true(condition: ReleasedExpression) -> bool:
-    """Is a condition false or unknown by its constants alone: `1 = 0`, FALSE, NULL?
+    """Whether a condition is false or unknown by its constants alone: `1 = 0`, FALSE, NULL.
 
     >>> is_never_true(Apply("and", (ReleasedValue(0), Apply("=", (Given(1), Given(0))))))
     True

@@ -169,7 +169,7 @@ def is_owned(
     equalities: Equalities,
     query: BoundQuery,
 ) -> bool:
-    """Does each value of the counted SQL occur in tuples of one unit only, by functional dependency?
+    """Whether each counted value occurs in tuples of one unit only, as keys prove it.
 
     Unique keys must find the owner's key from the column: an order's number finds its customer; a line's order number
     finds that order's customer. Computed values and several columns are not followed. Linear.

@@ -363,7 +363,7 @@ def _cast_in(node: exp.Cast, zone: str) -> tuple[date | datetime, bool]:
 
 
 def midnight(value: date | datetime) -> datetime:
-    """A date as its first moment; a time as it is."""
+    """Turn a date into its first moment; a timestamp is returned unchanged."""
     return value if isinstance(value, datetime) else datetime(value.year, value.month, value.day)
 
 

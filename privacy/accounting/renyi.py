@@ -289,7 +289,7 @@ class RenyiFilter:
         return cls(granted, limits, reserved, RenyiAccountant(orders))
 
     def admits(self, spent: RenyiSpent, charge: RenyiSpent) -> bool:
-        """Does `charge` fit beside what is already spent? All of the budget may be spent."""
+        """Whether the budget can pay `charge` on top of what is already spent. All of the budget may be spent."""
         total = spent + charge
         if total.orders != self.accountant.orders or total.atto_delta > self.event_delta:
             return False

@@ -198,7 +198,7 @@ class BoundFirst(Pure):
         return [*chosen, *self.direct.expected_noise(n_groups)]
 
     def check_noise(self, n_groups: int = 1) -> None:
-        """Refuse noise or scores out of range for up to so many groups. Public. Raises: InvalidParameter."""
+        """Refuse noise or scores out of range for up to `n_groups` groups. Public. Raises: InvalidParameter."""
         self.direct.check_noise(n_groups)
         if not self.certain:
             check_levels((self.test(n_groups).level,))

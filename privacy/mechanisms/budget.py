@@ -81,7 +81,7 @@ class PureBudget:
         return replace(grid, epsilon=part)
 
     def choice_scale(self, selecting: Fraction, length: int) -> float:
-        """The noise scale of `choose` among so many thresholds, in its own steps. Public."""
+        """The noise scale of `choose` among `length` thresholds, in its own steps. Public."""
         del length
         return selection_scale(selecting)
 

@@ -120,7 +120,7 @@ class Clip(OneChoice):
         return answer_with_interval(values, np.full(size, index, np.intp), levels, signal, self)
 
     def check_noise(self, n_groups: int = 1) -> None:
-        """Refuse noise or scores out of range for up to so many groups. Public. Raises: InvalidParameter."""
+        """Refuse noise or scores out of range for up to `n_groups` groups. Public. Raises: InvalidParameter."""
         self._check_choice(n_groups)
         check_levels(self._levels)
         check_levels(self._rounded(max(1, n_groups)))

@@ -120,7 +120,7 @@ class Gem(OfBudget):
         return answer_with_interval(values, choice.index, steps, np.maximum(values, 0.0) / price[choice.index], self)
 
     def check_noise(self, n_groups: int = 1) -> None:
-        """Refuse noise or scores out of range for up to so many groups. Public. Raises: InvalidParameter."""
+        """Refuse noise or scores out of range for up to `n_groups` groups. Public. Raises: InvalidParameter."""
         selecting, releasing = self._budgets(n_groups)
         self._scores(selecting, releasing, n_groups)  # more groups leave less for each, and cost more in the scores
         check_scale(self.budget.choice_scale(selecting, len(self.thresholds)))

@@ -144,7 +144,7 @@ class ThresholdNoise:
 
 
 class IntegerNoise(ThresholdNoise):
-    """A release of an integer v that moves by at most so many units, with Laplace noise.
+    """A release with Laplace noise of an integer v that moves by a bounded number of units.
 
     epsilon-DP by the proof of `ThresholdNoise`, with the sensitivity as the threshold.
     """

@@ -284,7 +284,7 @@ class RankRelease:
         return PureDP(self.epsilon)
 
     def check_noise(self, n_groups: int) -> None:
-        """Refuse noise that is out of range for so many groups. Public. Raises: InvalidParameter."""
+        """Refuse noise that is out of range for `n_groups` groups. Public. Raises: InvalidParameter."""
         self.batch.check_noise(n_groups)
 
     def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:

@@ -233,7 +233,7 @@ failures have a chance below exp(-3000), so the source is broken."""
 
 
 def proposal_scale(epsilon: Fraction, length: int) -> float:
-    """The scale of the draws of `exponential_choice` among so many thresholds, rounded up. Public."""
+    """The scale of the draws of `exponential_choice` among `length` thresholds, rounded up. Public."""
     return float_at_least(2 * SENSITIVITY * length / epsilon)
 
 

@@ -183,7 +183,7 @@ class SharedThreshold(OneChoice):
         return answer_with_interval(values, index, steps, self._signal(values, steps[level].tau), self)
 
     def check_noise(self, n_groups: int = 1) -> None:
-        """Refuse noise or scores out of range for up to so many groups. Public. Raises: InvalidParameter."""
+        """Refuse noise or scores out of range for up to `n_groups` groups. Public. Raises: InvalidParameter."""
         self._check_choice(n_groups)
         check_levels(self._levels(n_groups))
 
@@ -305,7 +305,7 @@ class LaplaceOrGaussian:
 
     @property
     def epsilon(self) -> float:
-        """What either spends at most, at `delta`, for all groups together."""
+        """The most epsilon that either mechanism spends at `delta`, for all groups together."""
         return max(self.pure.epsilon, self.concentrated.epsilon)
 
     @property

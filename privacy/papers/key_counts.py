@@ -200,7 +200,7 @@ class KeyCounts(Pure):
 
     @property
     def smooths(self) -> bool:
-        """Do its values depend on other keys' counts?"""
+        """Whether a key's released value depends on the counts of other keys."""
         return self.name != "lpa"
 
     def of_values(self, tuples: DistinctTuples, draws: Draws, entropy: Entropy) -> NoisyAnswer:

@@ -359,7 +359,7 @@ class VectorMechanism:
         return self.epsilon
 
     def check_noise(self, n_groups: int = 1) -> None:
-        """Refuse noise or scores out of range for up to so many groups. Public. Raises: InvalidParameter."""
+        """Refuse noise or scores out of range for up to `n_groups` groups. Public. Raises: InvalidParameter."""
         for sized in (self.sized(1), self.sized(n_groups)):  # the grid is coarsest for one group
             check_scale(VectorGrid(int(self.thresholds.units[0]), sized.n_groups).scale(sized.most_sigma()))
 

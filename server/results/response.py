@@ -573,7 +573,7 @@ def _leaves_out(plan: Plan, domain: Domain, rule: int) -> bool:
 
 
 def clipped_by_rule(plan: Plan, domain: Domain) -> bool:
-    """May the policy's group limit have clipped a value of the answer?
+    """Whether the policy's limit of groups per unit may have clipped a value of the answer.
 
     It does not apply to counts of distinct values, nor to mechanisms that bound a unit over all groups together. For
     their questions it only determines which groups are shown.

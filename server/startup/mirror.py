@@ -83,7 +83,7 @@ class MirrorSchedule:
             self._thread.join()
 
     def due(self, now: float) -> bool:
-        """Is the copy too old? Never if the policy says `manual`."""
+        """Whether the copy is too old. Never if the policy says `manual`."""
         settings = self._policy().mirror
         if settings is None or settings.refresh_s is None:
             return False

@@ -34,7 +34,7 @@ class Typed:
 
     @property
     def is_literal(self) -> bool:
-        """Is it a literal number, with or without a sign?"""
+        """Whether the expression is a literal number, with or without a sign."""
         node = self.sql.this if isinstance(self.sql, exp.Neg) else self.sql
         return isinstance(node, exp.Literal) and not node.is_string
 
@@ -141,7 +141,7 @@ _LONG_LITERAL = 18
 
 
 def is_moment(operand: Typed) -> bool:
-    """Is it a timestamp, with or without time zone?"""
+    """Whether a type is a timestamp, with or without time zone."""
     return operand.type.family in (Family.TIMESTAMP, Family.TIMESTAMPTZ)
 
 
