@@ -45,7 +45,7 @@ def name_parts(name: str, namespace: str = PUBLIC) -> tuple[str, str]:
     """
     found = _NAME.fullmatch(name)
     if found is None:
-        raise ValueError(f"{name!r} is no name of a table")
+        raise ValueError(f"{name!r} is not a valid table name")
     written = found["namespace"]
     return namespace if written is None else _plain(written), _plain(found["relation"])
 

@@ -468,7 +468,7 @@ def measurement(name: str, of: EachGroup) -> ServedMeasurement:
     """
     entry = MECHANISMS.get(name)
     if not isinstance(entry, ScalarMechanism):
-        raise InvalidParameter("there is no mechanism of this name for truncated answers")
+        raise InvalidParameter(f"{name} is not a mechanism for the values of each group")
     return entry.build(of)
 
 
@@ -480,7 +480,7 @@ def key_counts(name: str, epsilon: float, groups_per_unit: int | None = None, ru
     from privacy.papers.key_counts import KeyCounts
 
     if not isinstance(MECHANISMS.get(name), KeyMechanism):
-        raise InvalidParameter("there is no mechanism of this name for counts by key")
+        raise InvalidParameter(f"{name} is not a mechanism for counts of units by key")
     return KeyCounts(name, epsilon, groups_per_unit, rule)
 
 
@@ -491,7 +491,7 @@ def group_measurements(name: str, of: AllGroups) -> tuple[ServedGroupMeasurement
     """
     entry = MECHANISMS.get(name)
     if not isinstance(entry, JointMechanism):
-        raise InvalidParameter("there is no mechanism of this name for all groups together")
+        raise InvalidParameter(f"{name} is not a mechanism for all groups together")
     return entry.build(of)
 
 
@@ -530,7 +530,7 @@ def release_contributions(
     from privacy.truncation.histograms import ContributionsOfSum
 
     if not all(MECHANISMS[one.name].by_contributions for one in made):
-        raise InvalidParameter("this mechanism needs the tuples themselves")
+        raise InvalidParameter("a mechanism of this question needs the join tuples, not totals per unit")
 
     def released(one: ServedMeasurement | ServedGroupMeasurement, contributions: ContributionsOfSum) -> NoisyAnswer:
         if isinstance(one, GroupLp | BoundFirst):
@@ -557,7 +557,7 @@ def release_norms(
 
     clips = [one for one in made if isinstance(one, Clip | CountedClip)]
     if len(clips) < len(made):
-        raise InvalidParameter("this mechanism needs the tuples themselves")
+        raise InvalidParameter("a mechanism of this question needs the join tuples, not totals per unit")
     return tuple(one.release_vectors(VectorsOfSum(histogram, row), entropy) for row, one in enumerate(clips))
 
 

@@ -437,7 +437,7 @@ class Aggregates:
     def _count(self, call: exp.Count, condition: exp.Expr | None, label: str) -> ReleasedExpression:
         argument = call.this
         if argument is None:
-            raise InvalidSyntax("COUNT lacks its argument", hint="write COUNT(*)", at=call)
+            raise InvalidSyntax("COUNT() needs an argument", hint="write COUNT(*)", at=call)
         if isinstance(argument, exp.Star):
             return self._add(BoundAggregate("count", None, condition, label))
         if isinstance(argument, exp.Distinct):
@@ -460,8 +460,9 @@ class Aggregates:
         row = written[0] if len(written) == 1 and isinstance(written[0], exp.Tuple) else None
         arguments = written if row is None else row.expressions
         if len(arguments) > _MOST_JOINTLY or any(isinstance(part, (exp.Star, exp.Tuple)) for part in arguments):
-            hint = f"name the columns, at most {_MOST_JOINTLY}"
-            raise UnsupportedSQL("this COUNT(DISTINCT ...) is not supported", hint=hint, position=position)
+            message = f"COUNT(DISTINCT ...) takes from 1 to {_MOST_JOINTLY} columns, which it must name"
+            hint = "write COUNT(DISTINCT a) or COUNT(DISTINCT (a, b))"
+            raise UnsupportedSQL(message, hint=hint, position=position)
         values = [self._distinct_value(part, position) for part in arguments]
         for part in arguments if row is None else ():
             condition = self._where_known(part, condition)

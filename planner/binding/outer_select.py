@@ -77,8 +77,9 @@ class AnswerColumns(ReleasedArithmetic):
         if found.expression in groups:
             return found
         if isinstance(node, exp.Column):
-            hint = "group by it, or aggregate it"
-            raise UnsupportedSQL(f"column {node.name!r} is not a group key", hint=hint, at=node)
+            hint = "add it to GROUP BY, or aggregate it"
+            message = f"column {node.name!r} is neither in GROUP BY nor inside an aggregate"
+            raise UnsupportedSQL(message, hint=hint, at=node)
         return None
 
     def _column(self, column: exp.Column) -> Released:

@@ -246,8 +246,9 @@ class ReleasedBinder(ReleasedArithmetic):
             kind = self._aggregates.type_of(aggregate) if isinstance(aggregate, ReleasedValue) else "float8"
             return Released(aggregate, kind)
         if isinstance(node, exp.Column):
-            hint = "group by it, or aggregate it"
-            raise UnsupportedSQL(f"column {node.name!r} is not a group key", hint=hint, at=node)
+            hint = "add it to GROUP BY, or aggregate it"
+            message = f"column {node.name!r} is neither in GROUP BY nor inside an aggregate"
+            raise UnsupportedSQL(message, hint=hint, at=node)
         return self._operation(node)
 
 

@@ -292,7 +292,9 @@ def _operator(text: str, start: int) -> Lexeme:
 def _check_end(kind: Kind, following: str, start: int) -> None:
     if following.isalnum() or following in ("_", "$"):
         what, hint = ("a number", "write plain digits") if kind is Kind.NUMBER else ("a placeholder", "write $1")
-        raise InvalidSyntax(f"{what} is followed directly by a word", hint=hint, position=start + 1)
+        raise InvalidSyntax(
+            f"{what} needs a space or an operator before the next word", hint=hint, position=start + 1
+        )
 
 
 def _check_name(text: str, start: int) -> None:

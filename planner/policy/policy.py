@@ -375,11 +375,11 @@ def _secret(url: str, setting: str = "database.url") -> str:
         parts = urlsplit(url)
         secret = parts.password is not None or any(key.lower() == "password" for key, _ in parse_qsl(parts.query))
     except ValueError:
-        raise PolicyInvalid(f"{setting}: is not a URL; {advice}") from None
+        raise PolicyInvalid(f"{setting} is not a URL: {advice}") from None
     if secret or "password" in url.lower():
-        raise PolicyInvalid(f"{setting}: holds a password; {advice}")
+        raise PolicyInvalid(f"{setting} holds a password: {advice}")
     if not parts.scheme:
-        raise PolicyInvalid(f"{setting}: is not a URL; {advice}")
+        raise PolicyInvalid(f"{setting} is not a URL: {advice}")
     return url
 
 

@@ -232,7 +232,9 @@ def bind_aggregate(node: exp.Expr, rows: Binder, present: Callable[[exp.Column],
     condition = None if where is None else rows.predicate(where)
     argument = function.this
     if argument is None:
-        raise InvalidSyntax("an aggregate lacks its argument", hint="write COUNT(*)", at=node)
+        name = function.sql_name()
+        hint = "write COUNT(*)" if isinstance(function, exp.Count) else f"name a column, as in {name}(amount)"
+        raise InvalidSyntax(f"{name}() needs an argument", hint=hint, at=node)
     if isinstance(argument, exp.Star):
         if not isinstance(function, exp.Count):
             raise InvalidSyntax("only COUNT takes *", at=node)
@@ -423,8 +425,8 @@ class GroupBinder(PublicBinder):
             if determined(column, self._scope, [key.plain for key in self._keys]):
                 self._keys.append(found)
                 return found
-            hint = "group by it, or aggregate it"
-            message = f"column {column.name!r} is not a group key"
+            hint = "add it to GROUP BY, or aggregate it"
+            message = f"column {column.name!r} is neither in GROUP BY nor inside an aggregate"
             raise UnsupportedSQL(message, hint=hint, at=node)
         return found
 
@@ -435,7 +437,8 @@ class GroupBinder(PublicBinder):
         assert found.plain is not None, "a subquery has one form"
         for column in columns_of(found.plain):
             if column.table in self._own and column not in keys:
-                raise UnsupportedSQL(f"column {column.name!r} is not a group key", hint="group by it", at=node)
+                message = f"a subquery uses column {column.name!r}, which is not in GROUP BY"
+                raise UnsupportedSQL(message, hint="add it to GROUP BY", at=node)
         return found
 
 

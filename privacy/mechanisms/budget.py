@@ -123,7 +123,7 @@ class ConcentratedBudget:
         """The largest rho that (epsilon, delta) buys. Raises: InvalidParameter if it buys none."""
         rho = largest_rho(epsilon, delta)
         if not rho:
-            raise InvalidParameter("this epsilon and delta are too small for zero-concentrated noise")
+            raise InvalidParameter("this epsilon and delta are too small for zcdp accounting")
         return cls(rho, delta)
 
     @cached_property

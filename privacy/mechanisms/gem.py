@@ -100,9 +100,9 @@ class Gem(OfBudget):
         check_gap(self.gap)
         check_confidence(self.confidence)
         if not 0 <= self.c < math.inf:
-            raise InvalidParameter("c is finite and not negative")
+            raise InvalidParameter("c must be finite and not negative")
         if self.sample is not None and not isinstance(self.budget, PureBudget):
-            raise InvalidParameter("sampling amplifies pure privacy only")
+            raise InvalidParameter("a question on a sample must have delta 0")
 
     def release(self, answer: TruncatedAnswer, entropy: Entropy) -> NoisyAnswer:
         """Release one noisy value per group. Only thresholds that can still win are solved.

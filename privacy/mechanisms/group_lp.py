@@ -99,7 +99,7 @@ class GroupLp:
         if self._sampled:
             return self
         if not kinds:
-            raise InvalidParameter("at least one kind of unit is needed")
+            raise InvalidParameter("group_lp needs at least one relation of privacy units")
         most = max(reached for _, reached in kinds)
         scalar = self.scalar
         if isinstance(scalar, LaplaceOrGaussian):

@@ -368,7 +368,7 @@ class _Bounds:
             if drawn < length * weight:
                 return start + drawn // weight, weight
             drawn -= length * weight
-        raise AssertionError("a point lies below the sum of all")
+        raise AssertionError("the drawn point is beyond the sum of all weights")
 
     def weight(self, code: int) -> int:
         """The weight of a value. Its offsets are computed and remembered."""

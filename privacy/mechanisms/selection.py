@@ -74,7 +74,7 @@ class SelectionSettings:
         if not (0 < self.split < 1 and 0 < self.beta < 1):
             raise InvalidParameter("split and beta are between 0 and 1")
         if self.rarity is not None and not 1 < self.rarity < math.inf:
-            raise InvalidParameter("rarity is finite and above 1")
+            raise InvalidParameter("rarity must be a finite number above 1")
         if not 0 <= self.growth < math.inf:
             raise InvalidParameter("growth is finite and not negative")
         if not 0 <= self.first < math.inf:

@@ -119,11 +119,11 @@ class SmoothGaussian:
 
     def __post_init__(self) -> None:
         if self.dimension < 1:
-            raise InvalidParameter("noise has at least one dimension")
+            raise InvalidParameter("noise must have at least one dimension")
         if not (1 < self.alpha < math.inf and 0 < self.rho < math.inf):
-            raise InvalidParameter("an order is finite and above 1, its divergence finite and positive")
+            raise InvalidParameter("a Renyi order must be finite and above 1, and its divergence finite and positive")
         if not 0 < self.theta < 1:
-            raise InvalidParameter("theta lies strictly between 0 and 1")
+            raise InvalidParameter("theta must be above 0 and below 1")
 
     @cached_property
     def gamma(self) -> float:
@@ -233,9 +233,9 @@ class GaussianRamp:
 
     def __post_init__(self) -> None:
         if self.dimension < 1:
-            raise InvalidParameter("noise has at least one dimension")
+            raise InvalidParameter("noise must have at least one dimension")
         if not (1 < self.alpha < math.inf and 0 < self.rho < math.inf):
-            raise InvalidParameter("an order is finite and above 1, its divergence finite and positive")
+            raise InvalidParameter("a Renyi order must be finite and above 1, and its divergence finite and positive")
         if not 1 <= self.growth < math.inf:
             raise InvalidParameter("a bound grows by at least 1")
 

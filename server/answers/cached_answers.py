@@ -27,9 +27,12 @@ from server.results.notes import confidence_notes
 from server.results.response import response
 from server.scheduling.single_flight import SingleFlight, check_waiting
 
-_ANEW = "nothing was charged now; ask with a new key"
+_ANEW = "this attempt was not charged; send it again with a new idempotency key"
 _AGAIN = {
-    "reserved": ("is still running, or was interrupted", "nothing was charged now; ask again a little later"),
+    "reserved": (
+        "is still running, or was interrupted",
+        "this attempt was not charged; send it again a little later",
+    ),
     "crashed": ("was interrupted after its charge", _ANEW),
     "failed": ("failed after its charge", _ANEW),
     "released": ("could not start", _ANEW),

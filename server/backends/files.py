@@ -226,8 +226,8 @@ class ParquetFiles:
             for name, table in found.items():
                 _check_names(table.files)
                 if not _NAME.fullmatch(name):
-                    hint = "use a lower-case name without a schema"
-                    raise BackendUnavailable(f"{name} cannot name a table of files", hint=hint)
+                    hint = "in the policy, give this table a name in lower case, without a schema"
+                    raise BackendUnavailable(f"{name} is not a valid name for a table of files", hint=hint)
         except OSError as error:
             raise BackendUnavailable(
                 "the folder of Parquet files cannot be read", hint="check the path and its permissions"

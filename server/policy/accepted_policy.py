@@ -101,7 +101,7 @@ def _differences(before: list[str] | None, after: list[str] | None) -> Iterator[
             yield line
 
 
-_UNKNOWN = "the previous policy is unknown, so anything may be weaker"
+_UNKNOWN = "there is no copy of the policy in force to compare with, so any setting may protect less; check them all"
 
 
 @dataclass(frozen=True)

@@ -289,6 +289,9 @@ def _of_each_person(tree: exp.Query, error: SensitivityUnbounded) -> PlannerErro
     places = {node.meta["start"] + 1 for part in own for node in nodes(part) if "start" in node.meta}
     if table is None or not isinstance(tree, exp.Select) or error.position in places:
         return error
-    message = f"an aggregate for each row of {table} inside FROM is not supported: it would be one person's alone"
+    message = (
+        f"a subquery in FROM that aggregates for each row of {table} is not supported: each result would be about "
+        "one person"
+    )
     hint = "aggregate once, at the top; for the average of such counts divide count(*) by count(DISTINCT key)"
     return UnsupportedSQL(message, hint=hint, position=error.position)

@@ -157,7 +157,7 @@ def refresh_mirror(
         new.close_as_own()
         version = ledger.bump_data(act, stamp.id)
         if version != before + 1:
-            hint = "copy it again: the new data may be missing"
+            hint = "run `noisegate mirror refresh` again: rows loaded during the copy may be missing"
             raise BackendUnavailable("a new data version was recorded during the copy", hint=hint)
         believed = believed_keys(mirror.schema)
         if believed:

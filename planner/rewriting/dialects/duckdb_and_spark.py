@@ -345,7 +345,7 @@ class Differences:
     def computable(self, value: Typed) -> exp.Expr:
         """A number in a type whose negatives exist; the least bigint has none. Raises: UnsupportedSQL."""
         if not value.type.is_number:
-            raise UnsupportedSQL(f"arithmetic with this type is not supported on {self.name}")
+            raise UnsupportedSQL(f"arithmetic with a value that is not a number is not supported on {self.name}")
         return value.sql if value.type.family is Family.FLOAT else as_exact(value)
 
     def _absolute(self, node: exp.Expr, write: Write) -> Typed:
@@ -356,8 +356,10 @@ class Differences:
     def _quotient(self, node: exp.Expr, write: Write) -> Typed:
         left, right = write(node.this), write(node.args["expression"])
         if Family.FLOAT not in (left.type.family, right.type.family):
-            hint = "divide by a double precision, x / 1000::double precision; of a comparison multiply the other side"
-            raise UnsupportedSQL(f"{self.name} does not divide decimals exactly", hint=hint)
+            hint = "divide by a double, as in x / y::float8; in a comparison, multiply the other side instead"
+            raise UnsupportedSQL(
+                f"{self.name} does not divide decimals exactly, so this division is not supported", hint=hint
+            )
         sides = as_double(left), as_double(right)
         return floating(divided(*sides) if _is_written(right) else self.quotient(*sides))
 

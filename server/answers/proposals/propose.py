@@ -163,7 +163,7 @@ def _unknown(known: Known | None) -> NoProposal:
         return NoProposal(
             "the width of intervals depends on values that have not been released to you", hint=_ASK_FIRST
         )
-    hint = f"ask once with a larger epsilon than {known.epsilon:g}"
+    hint = f"ask once with a larger epsilon than {known.epsilon:g}, the epsilon of that answer"
     return NoProposal(f"your answer of charge {known.number} is too imprecise, or its intervals are open", hint=hint)
 
 

@@ -49,7 +49,7 @@ from server.question import Question
 
 ALONE = "no other question of the workload counts the same rows by other keys"
 NO_GAIN = "answering it together with others would not make it a fifth more precise"
-_COMPOSED = "it is computed from several answers"
+_COMPOSED = "the question is computed from several answers"
 
 
 @dataclass(frozen=True, eq=False)
