@@ -180,7 +180,8 @@ def asked_rank(call: exp.Expr) -> tuple[AskedRank, exp.Expr]:
         raise UnsupportedSQL(f"this form of {name} is not supported", hint=hint, at=call)
     ordered = call.expression.expressions
     if len(ordered) != 1:
-        raise UnsupportedSQL(f"{name} of several columns is not supported", at=call)
+        hint = "name one column after ORDER BY"
+        raise UnsupportedSQL(f"{name} of several columns is not supported", hint=hint, at=call)
     q = _quantile(function, name)
     return AskedRank(1 - q if ordered[0].args.get("desc") else q), _plain(call, ordered[0].this)
 
@@ -188,10 +189,10 @@ def asked_rank(call: exp.Expr) -> tuple[AskedRank, exp.Expr]:
 def _plain(call: exp.Expr, argument: exp.Expr) -> exp.Expr:
     if isinstance(argument, exp.Star):
         hint = "name the column whose values are ranked: median(x)"
-        raise UnsupportedSQL("a rank of * is not supported", hint=hint, at=call)
+        raise UnsupportedSQL("a quantile or extreme of * is not supported", hint=hint, at=call)
     if isinstance(argument, exp.Distinct):
         hint = "leave DISTINCT out; GROUP BY x counts how common each value is"
-        raise UnsupportedSQL("a rank among distinct values is not supported", hint=hint, at=call)
+        raise UnsupportedSQL("a quantile or extreme of DISTINCT values is not supported", hint=hint, at=call)
     return argument
 
 
@@ -204,8 +205,8 @@ def _quantile(function: exp.Expr, name: str) -> float:
         value = float(text)
         if 0 <= value <= 1:
             return value
-    hint = "write a number from 0 to 1, as in percentile_cont(0.5)"
-    raise UnsupportedSQL(f"this quantile of {name} is not supported", hint=hint, at=function)
+    hint = f"write for example {name}(0.5)"
+    raise UnsupportedSQL(f"{name} needs a number from 0 to 1", hint=hint, at=function)
 
 
 def _beyond(call: exp.Expr) -> int | None:
@@ -250,7 +251,7 @@ def on_grid(call: exp.Expr, argument: exp.Expr, scope: Scope) -> tuple[exp.Expr,
     declared = any(scope.declared(column)[1].range is not None for column in columns_of(sql))
     if step is not None and grid.step > step and not declared:
         hint = "limit them, for example LEAST(x, 1000)"
-        raise SensitivityUnbounded("the ranked values have no known range", hint=hint, at=argument)
+        raise SensitivityUnbounded("a quantile or extreme needs values with a known range", hint=hint, at=argument)
     return _place(sql, grid), grid
 
 
@@ -262,7 +263,7 @@ def _moment_on_grid(argument: exp.Expr, scalar: Scalar, scope: Scope) -> tuple[e
     span = scalar.span or scalar.declared
     if span is None:
         hint = "ask the administrator to declare `range = [first day, last day]` in the policy"
-        raise UnsupportedSQL("a rank of dates needs their declared range", hint=hint, at=argument)
+        raise UnsupportedSQL("a quantile or extreme of dates needs a declared range", hint=hint, at=argument)
     first, last = (day.toordinal() - _EPOCH for day in span)
     assert scalar.type is not None, "asked before"
     if scalar.type.family is Family.DATE:

@@ -115,7 +115,8 @@ def named(
 ) -> dict[str, Meaning | None]:
     """Map names to meanings, the first ones under the aliases of `AS t(a, b)`; None for a repeated name."""
     if len(aliases) > len(columns):
-        raise InvalidSyntax("more column aliases than columns", position=position)
+        message = f"{len(aliases)} column aliases are given, but the number of columns is {len(columns)}"
+        raise InvalidSyntax(message, hint="leave out the last aliases", position=position)
     meanings: dict[str, Meaning | None] = {}
     for index, (name, meaning) in enumerate(columns):
         known = aliases[index] if index < len(aliases) else name

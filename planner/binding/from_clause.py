@@ -267,7 +267,9 @@ class _FromClause:
         condition = join.args.get("on")
         found = [bind_predicate(equal, self.scope) for equal in self.scope.merged(join, tree, right)]
         if condition is None and not found and join.method != "NATURAL" and join.kind in ("", "INNER", "OUTER"):
-            raise InvalidSyntax("JOIN lacks its ON or USING", at=join)
+            raise InvalidSyntax(
+                "this JOIN needs ON or USING", hint="write ON with the columns that are equal", at=join
+            )
         if condition is not None:
             found += self._bound(conjuncts(condition), [*tree, *right])
         if join.kind == "CROSS":
@@ -367,11 +369,13 @@ def _sample_rate(node: exp.Expr) -> float:
     position = position_of(percent) or position_of(node) if isinstance(percent, exp.Expr) else position_of(node)
     hint = "write TABLESAMPLE BERNOULLI (10)"
     if not isinstance(percent, exp.Literal) or percent.is_string:
-        raise UnsupportedSQL("TABLESAMPLE takes a number", hint=hint, position=position)
+        raise UnsupportedSQL("TABLESAMPLE needs a number (the percentage of rows)", hint=hint, position=position)
     try:
         return float(percent.name) / 100
     except ValueError:  # `1e`, which the parser accepts
-        raise InvalidSyntax("TABLESAMPLE takes a number", hint=hint, position=position) from None
+        raise InvalidSyntax(
+            "TABLESAMPLE needs a number (the percentage of rows)", hint=hint, position=position
+        ) from None
 
 
 def is_comma(join: exp.Join) -> bool:

@@ -268,7 +268,8 @@ def constant_place(count: int, item: exp.Expr, clause: str) -> int | None:
     if isinstance(item, exp.Literal) and not item.is_string:
         index = int(item.name) - 1 if item.name.isdigit() and len(item.name) < 4 else -1
         if not 0 <= index < count:
-            raise InvalidSyntax(f"{clause} names a position that does not exist", at=item)
+            message = f"{clause} names position {item.name}, which the select list does not have"
+            raise InvalidSyntax(message, hint=f"the positions are 1 to {count}", at=item)
         return index
     if isinstance(item, (exp.Literal, exp.Null, exp.Boolean)):
         hint = "name a column, or its position in the select list"
@@ -299,7 +300,8 @@ def meant_key(item: exp.Expr, select: exp.Select, resolve: Callable[[exp.Column]
 
 def _bind_key(node: exp.Expr, scope: Scope, given: Sequence[exp.Expr], position: int | None) -> BoundKey:
     if holds(node, exp.AggFunc):
-        raise UnsupportedSQL("an aggregate in GROUP BY is not supported", position=position)
+        hint = "group by columns, and write conditions on aggregates in HAVING"
+        raise UnsupportedSQL("an aggregate in GROUP BY is not supported", hint=hint, position=position)
     if isinstance(node, exp.Column):
         step = _step(node, scope)
         if step is None:

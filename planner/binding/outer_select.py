@@ -103,13 +103,13 @@ def _over_one_row(call: exp.AggFunc, row: AnswerColumns) -> Released:
     if isinstance(call, exp.Count) and isinstance(argument, exp.Star):
         return Released(Given(1), "int8")
     if not isinstance(call, (exp.Count, *_SUMS)) or not isinstance(argument, exp.Expr):
-        message = f"{construct_name(call)} over an answer is not supported"
-        raise UnsupportedSQL(message, hint="aggregate once", at=call)
+        message = f"{construct_name(call)} of a column that is aggregated already is not supported"
+        raise UnsupportedSQL(message, hint="aggregate only once, in the inner SELECT", at=call)
     value = row.bind(argument)
     if isinstance(call, exp.Count):
         return Released(Apply("case", (Apply("is null", (value.expression,)), Given(0), Given(1))), "int8")
     if not value.is_number:
-        raise UnsupportedSQL("a sum of values that are not numbers", at=call)
+        raise UnsupportedSQL("SUM and AVG need numbers, and this column has none", at=call)
     kind: ResultType | None = "float8" if isinstance(call, exp.Avg) else value.type
     return Released(value.expression, kind)
 

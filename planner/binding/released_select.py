@@ -129,31 +129,35 @@ class ReleasedArithmetic(ABC):
     def _choice(self, operator: Operator, node: exp.Expr) -> Released:
         parts = [self.bind(part) for part in (node.this, *node.expressions)]
         if operator != "coalesce" and _enum(parts, node) is not None:
-            raise UnsupportedSQL("the greatest of labels is not supported", at=node)
+            raise UnsupportedSQL("GREATEST and LEAST of enum labels are not supported", at=node)
         chosen = Apply(operator, tuple(part.expression for part in parts))
         return Released(chosen, _common(parts, node), _enum(parts, node))
 
     def _condition(self, node: exp.Expr) -> ReleasedExpression:
         bound = self.bind(node)
         if bound.type not in ("bool", None):
-            raise UnsupportedSQL("this is not a condition", hint="write a comparison", at=node)
+            raise UnsupportedSQL(
+                "this expression is not true or false, so it is not a condition",
+                hint="write a comparison, as in x > 0",
+                at=node,
+            )
         return bound.expression
 
     def _arithmetic(self, operator: Operator, operands: list[Released], node: exp.Expr) -> Released:
         if not all(operand.is_number for operand in operands):
-            raise UnsupportedSQL("arithmetic on a value that is not a number", at=node)
+            raise UnsupportedSQL("arithmetic needs numbers, and this value is not a number", at=node)
         types = {operand.type for operand in operands}
         whole = types <= {"int8", None}
         if operator == "/" and whole and not any(_is_released(operand.expression) for operand in operands):
             hint = "write one of them with a point, as in 1.0"
-            raise UnsupportedSQL("a quotient of whole numbers drops its fraction", hint=hint, at=node)
+            raise UnsupportedSQL("a division of two whole numbers would drop the fraction", hint=hint, at=node)
         kind: ResultType = "int8" if whole and operator != "/" else "float8"
         return Released(Apply(operator, tuple(operand.expression for operand in operands)), kind)
 
     def _number(self, operator: Operator, node: exp.Expr) -> Released:
         inner = self.bind(node.this)
         if not inner.is_number:
-            raise UnsupportedSQL("arithmetic on a value that is not a number", at=node)
+            raise UnsupportedSQL("arithmetic needs numbers, and this value is not a number", at=node)
         return Released(Apply(operator, (inner.expression,)), inner.type)
 
     def _round(self, node: exp.Round) -> Released:
@@ -396,8 +400,10 @@ class ReleasedClauses:
         ):
             named = {output.expression: output for output in outputs if output.name == fold(node.this)}
             if len(named) > 1:
-                hint = "sort by its position"
-                raise UnsupportedSQL("ORDER BY uses a name that several columns have", hint=hint, at=node)
+                hint = "sort by the position of the column, as in ORDER BY 1"
+                raise UnsupportedSQL(
+                    f"ORDER BY {node.name} is ambiguous: several columns have this name", hint=hint, at=node
+                )
             value = next(iter(named.values()), None)
         sorted_by = self._bind(node) if value is None else Released(value.expression, value.type, value.enum)
         expression = sorted_by.ordered.expression

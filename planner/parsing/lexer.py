@@ -243,7 +243,7 @@ def lex(sql: str) -> list[Lexeme]:
         lexeme = _lexeme(kind, text, start, sql)
         if lexeme.symbol == STRING and found and found[-1].symbol == STRING:
             hint = "write '' for a quote within a string, or || between two strings"
-            raise InvalidSyntax("a string follows another string", hint=hint, position=start + 1)
+            raise InvalidSyntax("two strings stand side by side", hint=hint, position=start + 1)
         found.append(lexeme)
     found.append(Lexeme(END, "", len(sql)))
     return found

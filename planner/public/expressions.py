@@ -237,13 +237,14 @@ def bind_aggregate(node: exp.Expr, rows: Binder, present: Callable[[exp.Column],
         raise InvalidSyntax(f"{name}() needs an argument", hint=hint, at=node)
     if isinstance(argument, exp.Star):
         if not isinstance(function, exp.Count):
-            raise InvalidSyntax("only COUNT takes *", at=node)
+            hint = "name a column, or write COUNT(*)"
+            raise InvalidSyntax(f"{function.sql_name()}(*) is not valid: only COUNT takes *", hint=hint, at=node)
         return _count(node, _filtered(exp.Count(this=exp.Star()), condition))
     if isinstance(argument, exp.Column) and isinstance(argument.this, exp.Star) and isinstance(function, exp.Count):
         return _count(node, _filtered(exp.Count(this=present(argument)), condition))
     distinct = isinstance(argument, exp.Distinct)
     if distinct and len(argument.expressions) != 1:
-        raise UnsupportedSQL("DISTINCT over several columns is not supported here", at=argument)
+        raise UnsupportedSQL("DISTINCT takes one column here", hint="name one column", at=argument)
     value = rows.scalar(argument.expressions[0] if distinct else argument)
     if isinstance(function, (exp.Sum, exp.Avg)):
         check_typed(function, argument.expressions[0] if distinct else argument)
@@ -357,7 +358,11 @@ class PublicBinder:
         """Bind a condition. Raises: as `scalar`."""
         scalar = settle(self.scalar(node), _BOOL, self)
         if scalar.type != _BOOL:
-            raise UnsupportedSQL("this is not a condition", hint="write a comparison", at=node)
+            raise UnsupportedSQL(
+                "this expression is not true or false, so it is not a condition",
+                hint="write a comparison, as in x > 0",
+                at=node,
+            )
         return scalar.sql
 
     def value(self, node: exp.Expr) -> Scalar:

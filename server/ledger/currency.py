@@ -51,7 +51,7 @@ def granted_epsilon(epsilon: float) -> int:
     """
     nano = _units(_checked_epsilon(epsilon), _EPSILON_DIGITS, ROUND_FLOOR)
     if not nano:
-        raise InvalidSetting("a budget of epsilon is at least 1e-9")
+        raise InvalidSetting("the epsilon of a budget must be at least 1e-9")
     return nano
 
 

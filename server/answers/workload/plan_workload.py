@@ -230,7 +230,7 @@ def _first_look(deciding: Deciding, asked: QueryRequest, cancelled: threading.Ev
     if isinstance(found, Explain):
         raise InvalidSetting("a workload cannot contain EXPLAIN", hint="explain the whole workload, or ask it alone")
     if isinstance(found, PublicStatement) or (isinstance(found, Compose) and not found.composition.parts):
-        raise InvalidSetting("it reads only public tables", hint="ask it by itself: it is exact and free")
+        raise InvalidSetting("this question reads only public tables", hint="ask it by itself: it is exact and free")
     return found
 
 
