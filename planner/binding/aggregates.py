@@ -205,8 +205,8 @@ def _quantile(function: exp.Expr, name: str) -> float:
         value = float(text)
         if 0 <= value <= 1:
             return value
-    hint = f"write for example {name}(0.5)"
-    raise UnsupportedSQL(f"{name} needs a number from 0 to 1", hint=hint, at=function)
+    hint = f"write a number from 0 to 1, as in {name}(0.5)"
+    raise UnsupportedSQL(f"{name} of this argument is not supported", hint=hint, at=function)
 
 
 def _beyond(call: exp.Expr) -> int | None:
@@ -251,7 +251,9 @@ def on_grid(call: exp.Expr, argument: exp.Expr, scope: Scope) -> tuple[exp.Expr,
     declared = any(scope.declared(column)[1].range is not None for column in columns_of(sql))
     if step is not None and grid.step > step and not declared:
         hint = "limit them, for example LEAST(x, 1000)"
-        raise SensitivityUnbounded("a quantile or extreme needs values with a known range", hint=hint, at=argument)
+        raise SensitivityUnbounded(
+            "a quantile or extreme of values with no known range is not supported", hint=hint, at=argument
+        )
     return _place(sql, grid), grid
 
 

@@ -146,7 +146,7 @@ class PersonRows:
         if isinstance(call, exp.AggFunc):
             return self._column(alias, self._call(node, call))
         if isinstance(node, exp.Column):
-            message = f"the column {node.name!r} is neither a group key nor inside an aggregate"
+            message = f"column {node.name!r} is neither in GROUP BY nor inside an aggregate"
             raise UnsupportedSQL(message, hint="add it to GROUP BY, or aggregate it", at=node)
         return rebuilt(node, lambda part: self._read(part, alias))
 

@@ -184,7 +184,7 @@ def _check_words(tokens: list[Token], sql: str) -> None:
     for before, token in zip([first, *tokens], tokens, strict=False):
         if token.token_type is TokenType.SEMICOLON:
             raise InvalidSyntax(
-                "there is more than one statement", hint="send one statement at a time", position=token.start + 1
+                "there is more than one statement", hint="send one at a time", position=token.start + 1
             )
         if token.token_type is TokenType.L_BRACKET and not _is_array(before, sql):
             raise UnsupportedSQL("an array is not supported", hint="write IN (value, ...)", position=token.start + 1)

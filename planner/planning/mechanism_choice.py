@@ -225,7 +225,7 @@ def _check(one: Mechanism, need: Need, policy: Policy, known: Circumstances) -> 
         case Need.GROUPS:
             if not known.grouped:
                 hint = "leave out the mechanism: a single number gets all of epsilon anyway"
-                raise InvalidSetting(f"{one.name} needs a GROUP BY, and this question has none", hint=hint)
+                raise InvalidSetting(f"{one.name} needs a GROUP BY, and this question has no GROUP BY", hint=hint)
         case Need.ALL_ROWS:
             if known.sampled:
                 message = f"{one.name} counts people, and a sample of rows does not show their number"

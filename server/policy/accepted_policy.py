@@ -101,7 +101,7 @@ def _differences(before: list[str] | None, after: list[str] | None) -> Iterator[
             yield line
 
 
-_UNKNOWN = "there is no copy of the policy in force to compare with, so any setting may protect less; check them all"
+_UNKNOWN = "the copy of the policy in force is missing or was edited, so any setting may protect less; check them all"
 
 
 @dataclass(frozen=True)

@@ -356,7 +356,9 @@ class Differences:
     def _quotient(self, node: exp.Expr, write: Write) -> Typed:
         left, right = write(node.this), write(node.args["expression"])
         if Family.FLOAT not in (left.type.family, right.type.family):
-            hint = "divide by a double, as in x / y::float8; in a comparison, multiply the other side instead"
+            hint = (
+                "divide by a double precision, as in x / y::float8; in a comparison, multiply the other side instead"
+            )
             raise UnsupportedSQL(
                 f"{self.name} does not divide decimals exactly, so this division is not supported", hint=hint
             )
