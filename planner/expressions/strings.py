@@ -280,7 +280,7 @@ def padded(node: exp.Expr, binder: Binder) -> Scalar:
     sign = " " if filling is None else text_literal(filling, "lpad() by something")
     if not sign:
         raise UnsupportedSQL(
-            "lpad() and rpad() need a text to fill with", hint="to shorten a text, write left(x, n)", at=node
+            "lpad() and rpad() cannot fill with an empty text", hint="to shorten a text, write left(x, n)", at=node
         )
     if part.is_null:
         return part
