@@ -180,18 +180,29 @@ def tuples_per_unit(
     the smallest product. Rows that a condition proves different share a fan-out: D, then D - 1. If strict comparisons
     break a symmetry of a self-join, its tuples are counted once per orbit.
 
+    A column that a condition fixes to a constant completes keys, but breaks a symmetry. So the bound is the smaller
+    of two: with these conditions, and of the join without them, which has no fewer tuples.
+
     If a declared fan-out is false, so is the bound. Then the loss without amplification was spent.
 
     Returns: the bound, at least 1; None if neither a key nor a declared fan-out reaches some row.
-    Cost: one shortest-path search over sets of rows per owner position, at most 2,000 states each.
+    Cost: two shortest-path searches over sets of rows per owner position, at most 2,000 states each; one if no column
+      is fixed.
     """
-    symmetry = Symmetry(
-        query, found.equalities, lambda column: join_steps.constants.get(found.equalities.find(column))
-    )
     owned = _Owned(query, found, schema, policy)
+    fixing = {bool(join_steps.constants), False}
+    bounds = [_bound(query, found, join_steps, owned, fixed=fixed) for fixed in fixing]
+    return min((bound for bound in bounds if bound is not None), default=None)
+
+
+def _bound(query: BoundQuery, found: Provenance, join_steps: JoinSteps, owned: _Owned, *, fixed: bool) -> int | None:
+    """The bound, using or ignoring the columns that conditions fix to constants."""
+    constants = join_steps.constants if fixed else {}
+    symmetry = Symmetry(query, found.equalities, lambda column: constants.get(found.equalities.find(column)))
     totals: dict[str, int] = defaultdict(int)
     for owner in found.owners:
-        most = _Search(join_steps, symmetry, [*join_steps.steps, *owned.steps(owner, join_steps)]).most(owner.columns)
+        steps = [*join_steps.steps, *owned.steps(owner, join_steps)]
+        most = _Search(join_steps, symmetry, steps, join_steps.constant if fixed else 0).most(owner.columns)
         if most is None:
             return None
         totals[owner.relation] += most
@@ -201,8 +212,8 @@ def tuples_per_unit(
 class _Search:
     """The smallest product of steps that finds every row, from one fixed key."""
 
-    def __init__(self, join_steps: JoinSteps, symmetry: Symmetry, steps: list[Step]) -> None:
-        self._join_steps = join_steps
+    def __init__(self, join_steps: JoinSteps, symmetry: Symmetry, steps: list[Step], constant: int) -> None:
+        self._join_steps, self._constant = join_steps, constant
         self._symmetry = symmetry
         self._steps = sorted(steps, key=lambda step: step.most)
         self._groups = defaultdict(set)
@@ -213,7 +224,7 @@ class _Search:
     def most(self, columns: Sequence[ColumnRef]) -> int | None:
         """The bound for the tuples in which `columns` hold the unit's key."""
         start = self._join_steps.bits(columns)
-        waiting = [(1, 0, self._join_steps.known | start | self._join_steps.constant)]
+        waiting = [(1, 0, self._join_steps.known | start | self._constant)]
         done: set[tuple[int, int]] = set()
         while waiting:
             product, rows, present = heapq.heappop(waiting)
@@ -222,7 +233,7 @@ class _Search:
             if (rows, present) in done:
                 continue
             done.add((rows, present))
-            following = list(self._following(product, rows, present, start | self._join_steps.constant))
+            following = list(self._following(product, rows, present, start | self._constant))
             if len(done) > _MAX_STATES:  # from here on the cheapest step only: a bound still
                 following = following[:1]
             for state in following:

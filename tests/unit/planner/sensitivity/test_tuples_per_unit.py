@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import product
 
+from planner.policy.policy import DeclaredForeignKey
+from tests.golden.tpch.queries import policy
 from tests.support.fanout_instances import POLICY, SCHEMA, Instance, Row, policy_of, tuples_per_unit
 from tests.support.planning import planned
+from tests.support.tpch_schema import tpch_schema
 
 
 def _instance(edges: Iterable[Row]) -> Instance:
@@ -159,3 +163,15 @@ def test_undeclared_fan_outs_give_no_bound() -> None:
     ):
         assert planned(f"SELECT count(*) FROM {sql}", SCHEMA, POLICY).bounds.tuples is None
     assert planned("SELECT count(*) FROM person", SCHEMA, POLICY).bounds.tuples == 1
+
+
+def test_a_condition_more_never_raises_the_bound() -> None:
+    """A column that is fixed breaks a symmetry. Then the join without the condition bounds the tuples as before."""
+    fanout = DeclaredForeignKey("orders", ("o_custkey",), "customer", ("c_custkey",), fanout=5)
+    allowed = replace(policy(), foreign_keys=(*policy().foreign_keys, fanout))
+    pairs = "SELECT count(*) FROM orders a, orders b WHERE a.o_custkey = b.o_custkey AND a.o_orderkey < b.o_orderkey"
+    for more in ("", "b.o_orderstatus = 'F'", "b.o_orderdate = DATE '1995-01-01'", "b.o_shippriority = 1"):
+        plan = planned(f"{pairs} AND {more}" if more else pairs, tpch_schema(), allowed)
+        assert plan.bounds.tuples == 10, more
+    fixed = f"{pairs} AND b.o_orderkey = 7"
+    assert planned(fixed, tpch_schema(), allowed).bounds.tuples == 4, "a constant completes a key"
