@@ -299,7 +299,8 @@ def meant_key(item: exp.Expr, select: exp.Select, resolve: Callable[[exp.Column]
 
 def _bind_key(node: exp.Expr, scope: Scope, given: Sequence[exp.Expr], position: int | None) -> BoundKey:
     if holds(node, exp.AggFunc):
-        raise UnsupportedSQL("an aggregate in GROUP BY is not supported", position=position)
+        hint = "name the group keys alone, and leave the aggregates in the select list"
+        raise UnsupportedSQL("an aggregate in GROUP BY is not supported", hint=hint, position=position)
     if isinstance(node, exp.Column):
         step = _step(node, scope)
         if step is None:
