@@ -164,7 +164,8 @@ ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
 _LEVELS = "they support counts, sums and averages by plain columns; ask for other aggregates level by level"
 
 _BESIDE_OR = (
-    "in WHERE, joined by AND; elsewhere LEFT JOIN the table, test its key IS NOT NULL and ask for COUNT(DISTINCT key)"
+    "as a condition of WHERE, joined by AND; elsewhere LEFT JOIN the table, test its key IS NOT NULL "
+    "and ask for COUNT(DISTINCT key)"
 )
 
 _BITS = "ask the administrator for the bits as columns of their own"
@@ -194,8 +195,8 @@ _PARTS = {
 _NAMES: dict[type[exp.Expr], tuple[str, str | None]] = {
     exp.Select: (
         "a subquery outside FROM",
-        "ask it alone first (free over public tables) and write its value as a literal; for a number per person, "
-        "LEFT JOIN its table in a subquery of FROM that groups by their key",
+        "ask it alone first and write its value as a literal (over public tables alone it is free); for a number per "
+        "person, LEFT JOIN its table in a subquery of FROM that groups by their key",
     ),
     exp.Exists: (
         "EXISTS",
