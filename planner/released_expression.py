@@ -108,7 +108,7 @@ class Display:
 
     @property
     def expressions(self) -> list[ReleasedExpression]:
-        """All expressions."""
+        """The expressions of the select list, of HAVING and of ORDER BY, in this order."""
         having = [] if self.having is None else [self.having]
         return [*(output.expression for output in self.outputs), *having, *(key.expression for key in self.order)]
 
@@ -119,7 +119,7 @@ class Display:
 
     @property
     def is_limited(self) -> bool:
-        """Is there a LIMIT or an OFFSET?"""
+        """Whether there is a LIMIT or an OFFSET."""
         return self.limit is not None or self.offset > 0
 
     def rewritten(self, change: Callable[[ReleasedExpression], ReleasedExpression]) -> Display:
@@ -133,12 +133,12 @@ class Display:
 
 
 def is_noisy(output: Output) -> bool:
-    """Is it a number with an interval, which depends on released values?"""
+    """Whether a column is a number that depends on released values, and so has an interval."""
     return output.type in NUMBERS and not isinstance(output.expression, (Given, KeyValue, RowCount))
 
 
 def is_never_true(condition: ReleasedExpression) -> bool:
-    """Is a condition false or unknown by its constants alone: `1 = 0`, FALSE, NULL?
+    """Whether a condition is false or unknown by its constants alone: `1 = 0`, FALSE, NULL.
 
     >>> is_never_true(Apply("and", (ReleasedValue(0), Apply("=", (Given(1), Given(0))))))
     True

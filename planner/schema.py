@@ -45,7 +45,7 @@ def name_parts(name: str, namespace: str = PUBLIC) -> tuple[str, str]:
     """
     found = _NAME.fullmatch(name)
     if found is None:
-        raise ValueError(f"{name!r} is no name of a table")
+        raise ValueError(f"{name!r} is not a valid table name")
     written = found["namespace"]
     return namespace if written is None else _plain(written), _plain(found["relation"])
 
@@ -83,10 +83,10 @@ class Column:
     """A column, with the database's name of its type (`bigint`, `numeric(15,2)`).
 
     Attributes:
-      nullable: may a value be missing: NULL, or NaN?
-      nan: may it hold NaN? Every statement reads NaN as NULL (`planner.rewriting.read_nan_as_null`). False for
-        columns of keys, where NaN is a value like any other.
-      nan_free: does a constraint exclude NaN, although the type has it?
+      nullable: whether the column may hold NULL, or NaN, which counts as NULL.
+      nan: whether the column may hold NaN (not a number). Rewritten statements read NaN as NULL
+        (`planner.rewriting.read_nan_as_null`). False for columns of keys, where NaN is a value like any other.
+      nan_free: whether a constraint of the database keeps NaN out, although the type has it.
       type_name: for an enum, the canonical name of its type; empty if the database does not say.
     """
 
@@ -112,7 +112,7 @@ class ForeignKey:
 
     @property
     def pairs(self) -> tuple[str, frozenset[tuple[str, str]]]:
-        """A form that is equal for keys with the same columns in any order."""
+        """A form of the key in which the order of its columns does not matter, for comparisons."""
         return self.references, frozenset(zip(self.columns, self.key, strict=True))
 
 
@@ -148,7 +148,7 @@ class Table:
         return (*self.unique_keys, *self.declared_keys)
 
     def enforces(self, key: ForeignKey) -> bool:
-        """Does the database ensure that every row references one, unless a column is NULL?"""
+        """Whether the database ensures that every row's foreign key references a row, unless a column is NULL."""
         return key in self.foreign_keys and key not in self.unproven_keys
 
     @cached_property

@@ -120,5 +120,5 @@ def _measurement(kind: Literal["laplace", "gaussian"], scale: float) -> Any:
 def _draw(measurement: Any, size: int) -> Ints:
     draws = checked(np.asarray(measurement([0] * size)), size)
     if np.any((draws >= MAX_DRAW) | (draws <= -MAX_DRAW)):
-        raise EntropyFailed("the noise source returned a draw beyond its bound")
+        raise EntropyFailed("the noise source returned an impossible value; nothing was released")
     return draws

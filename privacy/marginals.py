@@ -53,7 +53,7 @@ class Reconstruction:
         return self.grid.variances(self._noise)
 
     def follows(self, mask: int) -> bool:
-        """Can a marginal be derived from the measured ones?"""
+        """Whether a marginal can be derived from the measured ones."""
         return bool(np.isfinite(self.variances[mask]))
 
     def weight(self, mask: int, part: int) -> float:

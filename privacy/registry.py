@@ -54,11 +54,12 @@ class EachGroup:
       global_sensitivity: the most that one unit adds, in normalised weight; None if not declared.
       whole: every weight is 0 or 1, so that a threshold below 1 cannot help.
       tuples_per_unit: Delta, a public bound on the join tuples of one unit. `gem` needs no threshold above it, and
-        `s4s` needs it. A false one biases the answer and costs no privacy.
+        `s4s` requires it. A false bound biases the answer and costs no privacy.
       sample: how the tuples are sampled, if amplification may be claimed. `gem` and `s4s` then add less noise.
-      adds_at_most: the most that one unit adds, in normalised weight, as the request states; then the one threshold.
-        A false one biases the answer and costs no privacy.
-      nested: a unit adds min(tau, contribution) at every threshold tau (`Sum.nested`).
+      adds_at_most: the request's bound on what one unit adds, in normalised weight, or None. It is then the only
+        candidate threshold. A false bound biases the answer and costs no privacy.
+      nested: at every threshold tau a unit adds exactly min(tau, its contribution). This holds if every tuple has one
+        owner and no rule chooses among a unit's groups.
     """
 
     epsilon: float
@@ -82,7 +83,7 @@ class AllGroups:
       groups_per_unit: L0; None if only the number of groups bounds it.
       sample: how the tuples are sampled, if amplification may be claimed. The pure `group_lp` uses it, and
         `s4s_vector` if nothing else is released from the sample.
-      solver: which truncates scalars; vectors have one solver.
+      solver: the solver that truncates each group's answer; mechanisms of vectors have one solver.
     """
 
     sums: Sequence[Sum]
@@ -99,10 +100,11 @@ class Mechanism:
     Attributes:
       name: in plans, answers, charges and interfaces.
       reason: for EXPLAIN, the rest of a sentence that begins with the name.
-      two_sided: its intervals have two ends, whose distance public numbers bound beforehand. Proposals need that.
+      two_sided: its intervals have two ends, and public numbers bound their distance before the release. Proposals
+        of an epsilon need that.
       needs: in the order in which a missing one is reported.
       offered: an analyst may ask for it; otherwise the planner alone chooses it.
-      delta_where_it_pays: it is pure, but spends a delta if that means less noise.
+      delta_where_it_pays: the mechanism is pure, but spends a delta if that means less noise.
       bounds_vector: it bounds the norm of a unit's vector over all groups, not each group. No rule on the groups of a
         unit leaves rows out then, and the truncated answer is not a maximum.
       by_contributions: of each group's sum it needs truncated values only. For tuples with one owner, the number of
@@ -466,7 +468,7 @@ def measurement(name: str, of: EachGroup) -> ServedMeasurement:
     """
     entry = MECHANISMS.get(name)
     if not isinstance(entry, ScalarMechanism):
-        raise InvalidParameter("there is no mechanism of this name for truncated answers")
+        raise InvalidParameter(f"{name} is not a mechanism for the values of each group")
     return entry.build(of)
 
 
@@ -478,7 +480,7 @@ def key_counts(name: str, epsilon: float, groups_per_unit: int | None = None, ru
     from privacy.papers.key_counts import KeyCounts
 
     if not isinstance(MECHANISMS.get(name), KeyMechanism):
-        raise InvalidParameter("there is no mechanism of this name for counts by key")
+        raise InvalidParameter(f"{name} is not a mechanism for counts of units by key")
     return KeyCounts(name, epsilon, groups_per_unit, rule)
 
 
@@ -489,7 +491,7 @@ def group_measurements(name: str, of: AllGroups) -> tuple[ServedGroupMeasurement
     """
     entry = MECHANISMS.get(name)
     if not isinstance(entry, JointMechanism):
-        raise InvalidParameter("there is no mechanism of this name for all groups together")
+        raise InvalidParameter(f"{name} is not a mechanism for all groups together")
     return entry.build(of)
 
 
@@ -528,7 +530,7 @@ def release_contributions(
     from privacy.truncation.histograms import ContributionsOfSum
 
     if not all(MECHANISMS[one.name].by_contributions for one in made):
-        raise InvalidParameter("this mechanism needs the tuples themselves")
+        raise InvalidParameter("a mechanism of this question needs the join tuples, not totals per unit")
 
     def released(one: ServedMeasurement | ServedGroupMeasurement, contributions: ContributionsOfSum) -> NoisyAnswer:
         if isinstance(one, GroupLp | BoundFirst):
@@ -555,7 +557,7 @@ def release_norms(
 
     clips = [one for one in made if isinstance(one, Clip | CountedClip)]
     if len(clips) < len(made):
-        raise InvalidParameter("this mechanism needs the tuples themselves")
+        raise InvalidParameter("a mechanism of this question needs the join tuples, not totals per unit")
     return tuple(one.release_vectors(VectorsOfSum(histogram, row), entropy) for row, one in enumerate(clips))
 
 

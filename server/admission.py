@@ -93,11 +93,11 @@ class Answers(Protocol):
     """The two steps of a query; any thread may call each method."""
 
     def find_planned(self, request: QueryRequest) -> Work | None:
-        """The work for a question that was planned lately, in a few ledger reads; None if it must be planned."""
+        """The work for a question with a remembered plan, in a few ledger reads; None if no plan is remembered."""
         ...
 
     def find(self, request: QueryRequest) -> Work:
-        """Plan a question and look it up in the cache; takes milliseconds, or seconds."""
+        """Plan a question and look for its answer in the cache. This takes milliseconds, or seconds."""
         ...
 
     def finish(self, found: Work, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:

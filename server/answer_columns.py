@@ -102,7 +102,7 @@ class LazyRows(MadeRows[T]):
         return sum(column.n_bytes for column in self._columns)
 
     def has(self, column: int) -> bool:
-        """May a cell of the column be something other than None?"""
+        """Whether a cell of the column may be something other than None."""
         return self._columns[column].made is not None
 
     def _made(self, places: slice) -> tuple[tuple[T, ...], ...]:

@@ -1,13 +1,13 @@
 """The way of a query from text to answer: read `find`, then `finish`.
 
-    QueryRequest --planning.planned--> Question | Composition | PublicStatement
-      --deciding.find, decide--> Work --running.run--> QueryResponse
-                                 Work --explaining.explain--> Explanation
+    find:    QueryRequest --planning--> Question | Composition | PublicStatement --deciding.find--> Work
+    finish:  Work --deciding.decide--> Work --running.run--> QueryResponse
+    explain: QueryRequest --explaining.explain--> Explanation
 
-`server/planning.py` determines what a request asks. `server/answers/decide.py` determines the work: what is cached,
-what is derived from earlier answers, and what is measured, as a small tree (`server/answers/work.py`). Until then
-everything is public. `server/answers/run.py` executes the tree and `server/answers/explained.py` shows it. The price
-is its sum.
+`server/planning.py` determines what a request asks. `server/answers/decide.py` determines the work, a small tree
+(`server/answers/work.py`): what is cached, what is derived from earlier answers, and what is measured. These steps
+read no private row. `server/answers/run.py` executes the tree and `server/answers/explained.py` shows it. The price
+of a request is the sum of the prices in its tree.
 """
 
 from __future__ import annotations
@@ -64,12 +64,14 @@ class Pipeline:
 
     Attributes:
       policy, schema: what plans are made from; the schema includes the keys that the policy declares.
+      backend: the database of the policy's tables.
+      ledger: records every charge and every cached answer.
       workers: processes that read private rows and solve.
-      public: reads public tables in its own workers; None: in the same ones.
+      public: reads public tables in workers of its own; None if `workers` read them too.
       mirror: a copy of the tables, which replaces the database while it is current; or None.
       clock: the time with its zone. Plans see it rounded to the policy's time grain.
       questions: recent plans of queries over private tables.
-      compositions: recent statements around answers, with their questions.
+      compositions: recent composed statements: SQL around answers, with the questions that it needs.
       flights: makes concurrent requests of one question share a measurement.
       question_keys: encrypts question texts for the ledger; None: they are not stored.
       outage: whether the database was reachable when it was last asked.
@@ -97,16 +99,16 @@ class Pipeline:
         return Planning(*parts, self.clock, self.mirror, self.questions, self.compositions)
 
     @cached_property
-    def kept(self) -> CachedAnswers:
-        """The answers that are served again."""
+    def cached(self) -> CachedAnswers:
+        """The cached answers, which are served again without a measurement."""
         return CachedAnswers(self.ledger, self.flights)
 
     @cached_property
     def deciding(self) -> Deciding:
         """Determines the work for a request."""
         outlines = CachedOutlines(self.ledger)
-        days = DaySums(self.planning, outlines, self.kept)
-        return Deciding(self.planning, self.kept, Reusing(outlines, self.kept), days, self.question_keys)
+        days = DaySums(self.planning, outlines, self.cached)
+        return Deciding(self.planning, self.cached, Reusing(outlines, self.cached), days, self.question_keys)
 
     @cached_property
     def running(self) -> Running:
@@ -121,13 +123,13 @@ class Pipeline:
     def find(self, request: QueryRequest) -> Work:
         """Parse and plan a question, and look it up in the cache. Free; no private row is read.
 
-        It waits for no worker and no other question.
+        The call returns without waiting for a worker or for another question, unless there is an accuracy target.
         Raises: PlannerError; KeyReused and DuplicateRequest; UnknownAnalyst; DataUnchecked.
         """
         return self.deciding.find(request)
 
     def find_planned(self, request: QueryRequest) -> Work | None:
-        """As `find` for a question that was planned lately, in a few ledger reads; otherwise None."""
+        """Do what `find` does with a remembered plan, in a few ledger reads; None if no plan is remembered."""
         return self.deciding.find_planned(request)
 
     def finish(self, found: Work, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
@@ -154,7 +156,7 @@ class Pipeline:
         return self.explaining.explain(request)
 
     def propose(self, request: QueryRequest, accuracy: Accuracy) -> Proposal:
-        """The smallest epsilon for an accuracy target, from public quantities and earlier answers of the analyst."""
+        """Propose the least epsilon for an accuracy target, from public facts and the analyst's earlier answers."""
         return propose(self.planning, request, accuracy)
 
     def workload(self, request: WorkloadRequest, cancelled: threading.Event | None = None) -> WorkloadResponse:
@@ -176,7 +178,7 @@ class Pipeline:
         return self.planning.describe(sql, search_path, analyst, given)
 
     def words(self, record: ChargeRecord) -> AskedText | None:
-        """The question text of a charge; None if it was not stored, or its key is missing."""
+        """Decrypt the question text of a charge; None if the text was not stored, or its key is missing."""
         if self.question_keys is None or record.sealed_question is None:
             return None
         try:

@@ -101,7 +101,7 @@ class Planning:
         return self.questions.put(asked, question)
 
     def planned_lately(self, request: QueryRequest) -> Question | None:
-        """The question of a request if it was planned lately, in a few ledger reads."""
+        """The remembered question of a request, found by a few ledger reads; None if none is remembered."""
         return self.questions.get(self._asked(request))
 
     def question(self, request: QueryRequest) -> Question:

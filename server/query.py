@@ -133,7 +133,7 @@ class RequestSettings:
 
     @property
     def by_accuracy(self) -> bool:
-        """Does an accuracy target determine epsilon (`server/answers/proposals/by_accuracy.py`)?"""
+        """Whether an accuracy target determines epsilon (`server/answers/proposals/by_accuracy.py`)."""
         return (self.max_relative_error, self.max_absolute_error) != (None, None)
 
 
@@ -285,7 +285,7 @@ class QueryResponse:
 
     @property
     def marks(self) -> dict[str, tuple[bool, ...]]:
-        """By mark: the rows that have it."""
+        """For each mark (`low_precision`, `clipped`): which rows have it."""
         return {name: getattr(self, name) for name in MARKS}
 
     @property
@@ -309,7 +309,7 @@ class QueryResponse:
             yield _instead(*row), _instead(*intervals)
 
     def has_intervals(self, column: int) -> bool:
-        """Has any row of the column an interval?"""
+        """Whether any row of the column has an interval."""
         if isinstance(self.intervals, LazyRows):
             return self.intervals.has(column)
         return any(row[column] is not None for row in self.intervals)
@@ -321,7 +321,7 @@ def _instead(shown: tuple[T, ...], own: tuple[T, ...]) -> tuple[T, ...]:
 
 @dataclass(frozen=True)
 class StatementShape:
-    """What is known of a question before its values are.
+    """The parameters and columns of a question before its parameter values are known.
 
     Attributes:
       parameters: the type of each `$n`, as in `planner.describe.Description`.

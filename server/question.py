@@ -74,7 +74,7 @@ def request_hash(request: QueryRequest) -> str:
 
 @dataclass(frozen=True)
 class Question:
-    """What is read, measured and charged.
+    """A planned query: what is read, measured and charged for it.
 
     Attributes:
       plan: the question in normal form.
@@ -100,18 +100,18 @@ class Question:
 
     @property
     def whole_bound(self) -> BoundQuery:
-        """What the plan was made from, to ask the same for other days or keys."""
+        """The bound query that the plan was made from. It serves to ask the same for other days or keys."""
         assert self.bound is not None, "what requests ask is planned with it"
         return self.bound
 
     @property
     def only_names_groups(self) -> bool:
-        """Is there nothing to measure and to charge?"""
+        """Whether the question only lists groups, so that nothing is measured or charged."""
         return not self.plan.releases
 
     @property
     def shows_no_row(self) -> bool:
-        """Is no row ever shown: LIMIT 0, or a HAVING that is never true?"""
+        """Whether no row is ever shown: LIMIT 0, or a HAVING that is never true."""
         plan = self.plan
         never = plan.display.having is not None and is_never_true(plan.display.having)
         counted = any(isinstance(output.expression, RowCount) for output in plan.display.outputs)

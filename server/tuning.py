@@ -148,7 +148,7 @@ def _table(said: str, policy: Policy, schema: Schema) -> str:
         raise UnsupportedSQL(f"{name} is public: its rows have no owner, so there is nothing to bound", hint=hint)
     if name in policy.privacy_units:
         raise UnsupportedSQL(
-            f"each row of {name} is one person, so declared ranges already bound the contribution",
+            f"tuning {name} gains nothing: each row is one person, and declared ranges bound what a row adds",
             hint="name another private table, or declare a narrower range",
         )
     return name

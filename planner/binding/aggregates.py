@@ -180,7 +180,8 @@ def asked_rank(call: exp.Expr) -> tuple[AskedRank, exp.Expr]:
         raise UnsupportedSQL(f"this form of {name} is not supported", hint=hint, at=call)
     ordered = call.expression.expressions
     if len(ordered) != 1:
-        raise UnsupportedSQL(f"{name} of several columns is not supported", at=call)
+        hint = "name one column after ORDER BY"
+        raise UnsupportedSQL(f"{name} of several columns is not supported", hint=hint, at=call)
     q = _quantile(function, name)
     return AskedRank(1 - q if ordered[0].args.get("desc") else q), _plain(call, ordered[0].this)
 
@@ -188,10 +189,10 @@ def asked_rank(call: exp.Expr) -> tuple[AskedRank, exp.Expr]:
 def _plain(call: exp.Expr, argument: exp.Expr) -> exp.Expr:
     if isinstance(argument, exp.Star):
         hint = "name the column whose values are ranked: median(x)"
-        raise UnsupportedSQL("a rank of * is not supported", hint=hint, at=call)
+        raise UnsupportedSQL("a quantile or extreme of * is not supported", hint=hint, at=call)
     if isinstance(argument, exp.Distinct):
         hint = "leave DISTINCT out; GROUP BY x counts how common each value is"
-        raise UnsupportedSQL("a rank among distinct values is not supported", hint=hint, at=call)
+        raise UnsupportedSQL("a quantile or extreme of DISTINCT values is not supported", hint=hint, at=call)
     return argument
 
 
@@ -204,8 +205,8 @@ def _quantile(function: exp.Expr, name: str) -> float:
         value = float(text)
         if 0 <= value <= 1:
             return value
-    hint = "write a number from 0 to 1, as in percentile_cont(0.5)"
-    raise UnsupportedSQL(f"this quantile of {name} is not supported", hint=hint, at=function)
+    hint = f"write a number from 0 to 1, as in {name}(0.5)"
+    raise UnsupportedSQL(f"{name} of this argument is not supported", hint=hint, at=function)
 
 
 def _beyond(call: exp.Expr) -> int | None:
@@ -250,7 +251,9 @@ def on_grid(call: exp.Expr, argument: exp.Expr, scope: Scope) -> tuple[exp.Expr,
     declared = any(scope.declared(column)[1].range is not None for column in columns_of(sql))
     if step is not None and grid.step > step and not declared:
         hint = "limit them, for example LEAST(x, 1000)"
-        raise SensitivityUnbounded("the ranked values have no known range", hint=hint, at=argument)
+        raise SensitivityUnbounded(
+            "a quantile or extreme of values with no known range is not supported", hint=hint, at=argument
+        )
     return _place(sql, grid), grid
 
 
@@ -262,7 +265,7 @@ def _moment_on_grid(argument: exp.Expr, scalar: Scalar, scope: Scope) -> tuple[e
     span = scalar.span or scalar.declared
     if span is None:
         hint = "ask the administrator to declare `range = [first day, last day]` in the policy"
-        raise UnsupportedSQL("a rank of dates needs their declared range", hint=hint, at=argument)
+        raise UnsupportedSQL("a quantile or extreme of dates needs a declared range", hint=hint, at=argument)
     first, last = (day.toordinal() - _EPOCH for day in span)
     assert scalar.type is not None, "asked before"
     if scalar.type.family is Family.DATE:
@@ -437,7 +440,7 @@ class Aggregates:
     def _count(self, call: exp.Count, condition: exp.Expr | None, label: str) -> ReleasedExpression:
         argument = call.this
         if argument is None:
-            raise InvalidSyntax("COUNT lacks its argument", hint="write COUNT(*)", at=call)
+            raise InvalidSyntax("COUNT() needs an argument", hint="write COUNT(*)", at=call)
         if isinstance(argument, exp.Star):
             return self._add(BoundAggregate("count", None, condition, label))
         if isinstance(argument, exp.Distinct):
@@ -460,8 +463,9 @@ class Aggregates:
         row = written[0] if len(written) == 1 and isinstance(written[0], exp.Tuple) else None
         arguments = written if row is None else row.expressions
         if len(arguments) > _MOST_JOINTLY or any(isinstance(part, (exp.Star, exp.Tuple)) for part in arguments):
-            hint = f"name the columns, at most {_MOST_JOINTLY}"
-            raise UnsupportedSQL("this COUNT(DISTINCT ...) is not supported", hint=hint, position=position)
+            message = f"COUNT(DISTINCT ...) takes from 1 to {_MOST_JOINTLY} columns, which it must name"
+            hint = "write COUNT(DISTINCT a) or COUNT(DISTINCT (a, b))"
+            raise UnsupportedSQL(message, hint=hint, position=position)
         values = [self._distinct_value(part, position) for part in arguments]
         for part in arguments if row is None else ():
             condition = self._where_known(part, condition)

@@ -278,4 +278,4 @@ class _Answer(ReleasedClauses):
             raise UnsupportedSQL("DISTINCT ON is not supported", at=clause)
         if not all(KeyValue(index) in shown for index in range(len(self._groups.keys))):
             hint = "select every group key, or leave DISTINCT out"
-            raise UnsupportedSQL("DISTINCT over some of the group keys is not supported", hint=hint, at=clause)
+            raise UnsupportedSQL("SELECT DISTINCT without every group key is not supported", hint=hint, at=clause)

@@ -101,7 +101,7 @@ class BoundSemiJoin:
 
 @dataclass(frozen=True)
 class OwnerJoin:
-    """A LEFT JOIN to the owner of the rows `alias` along a foreign key, entered as an inner join."""
+    """A LEFT JOIN along a foreign key to the owner of the rows of `alias`. It is entered as an inner join."""
 
     alias: str
     columns: tuple[str, ...]

@@ -94,7 +94,7 @@ def is_null(node: exp.Expr, scope: Scope) -> exp.Expr | None:
 
 
 def is_strict(node: exp.Expr, alias: str | None = None) -> bool:
-    """Is the expression NULL whenever its columns (of `alias`, or all) are, as in a row missed by a LEFT JOIN?
+    """Whether an expression is NULL if its columns (of `alias`, or all) are, as where a LEFT JOIN finds no row.
 
     >>> from sqlglot import parse_one
     >>> texts = ("a", "date_trunc('month', a)", "lower(a || 'x')", "2 * a + 1", "coalesce(a, 0)", "1", "a IS NULL")

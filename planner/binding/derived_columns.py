@@ -108,7 +108,7 @@ def select_project_join(body: exp.Expr, position: int | None) -> exp.Select:
 
 
 def project(select: exp.Select, scope: Scope) -> list[tuple[str, Meaning | None]]:
-    """List the columns of the select list as (name, meaning). Unnamed columns get a name that nobody can write."""
+    """List the columns of the select list as (name, expression). Unnamed ones get a name that nobody can write."""
     return [column for index, item in enumerate(select.expressions) for column in _columns(item, scope, index)]
 
 
@@ -117,7 +117,8 @@ def named(
 ) -> dict[str, Meaning | None]:
     """Map names to meanings, the first ones under the aliases of `AS t(a, b)`; None for a repeated name."""
     if len(aliases) > len(columns):
-        raise InvalidSyntax("more column aliases than columns", position=position)
+        message = f"{len(aliases)} column aliases are given, but the number of columns is {len(columns)}"
+        raise InvalidSyntax(message, hint="leave out the last aliases", position=position)
     meanings: dict[str, Meaning | None] = {}
     for index, (name, meaning) in enumerate(columns):
         known = aliases[index] if index < len(aliases) else name

@@ -284,7 +284,9 @@ class _FromClause:
         condition = join.args.get("on")
         found = [bind_predicate(equal, self.scope) for equal in self.scope.merged(join, tree, right)]
         if condition is None and not found and join.method != "NATURAL" and join.kind in ("", "INNER", "OUTER"):
-            raise InvalidSyntax("JOIN lacks its ON or USING", at=join)
+            raise InvalidSyntax(
+                "this JOIN needs ON or USING", hint="write ON with the columns that are equal", at=join
+            )
         if condition is not None:
             found += self._bound(conjuncts(condition), [*tree, *right])
         if join.kind == "CROSS":
@@ -384,15 +386,17 @@ def _sample_rate(node: exp.Expr) -> float:
     position = position_of(percent) or position_of(node) if isinstance(percent, exp.Expr) else position_of(node)
     hint = "write TABLESAMPLE BERNOULLI (10)"
     if not isinstance(percent, exp.Literal) or percent.is_string:
-        raise UnsupportedSQL("TABLESAMPLE takes a number", hint=hint, position=position)
+        raise UnsupportedSQL("TABLESAMPLE needs a number (the percentage of rows)", hint=hint, position=position)
     try:
         return float(percent.name) / 100
     except ValueError:  # `1e`, which the parser accepts
-        raise InvalidSyntax("TABLESAMPLE takes a number", hint=hint, position=position) from None
+        raise InvalidSyntax(
+            "TABLESAMPLE needs a number (the percentage of rows)", hint=hint, position=position
+        ) from None
 
 
 def is_comma(join: exp.Join) -> bool:
-    """Is it an item after a comma?"""
+    """Whether an item of FROM follows a comma rather than JOIN."""
     parts = ("on", "using", "kind", "side", "method")
     return not any(join.args.get(part) for part in parts)
 
@@ -461,7 +465,7 @@ def check_connected(flat: Flattened) -> None:
 def may_be_per_person(
     select: exp.Select, schema: Schema, policy: Policy, search_path: Sequence[str] | None = None
 ) -> bool:
-    """May a SELECT with GROUP BY be a per-person subquery, with a group per person?
+    """Whether a SELECT with GROUP BY may be a per-person subquery, which has one group per person.
 
     This checks whether the keys can identify a person; `planner.planning.person_tables` proves the owner of every
     row.

@@ -156,7 +156,7 @@ _MOST_YEARS = 900
 
 
 def of_fields(sql: exp.Expr) -> bool:
-    """Does an expression read columns through EXTRACT only? Then it is never NaN."""
+    """Whether an expression reads columns through EXTRACT only. Then it is never NaN."""
     if not holds(sql, exp.Extract):
         return False
     stack = [sql]
@@ -228,7 +228,7 @@ class GroupKeys:
         return self._keys
 
     def place(self, node: exp.Expr) -> int | None:
-        """Return the index of the key that a bound expression is, entering an implied key; None if it is no key."""
+        """Return the index of the group key that a bound expression equals, or None. Enters implied keys."""
         if type(node) not in self._kinds:  # hashing a tree is slow
             return None
         place = self._places.get(node)
@@ -255,7 +255,7 @@ class GroupKeys:
 
 
 def determined(column: exp.Column, scope: Scope, keys: Container[exp.Expr | None]) -> bool:
-    """Is the whole primary key of a bound column's public table among the bound `keys`?"""
+    """Whether `keys` include the whole primary key of a bound column's public table."""
     primary_key = scope.public_primary_key(column)
     if primary_key is None:
         return False
@@ -268,7 +268,8 @@ def constant_place(count: int, item: exp.Expr, clause: str) -> int | None:
     if isinstance(item, exp.Literal) and not item.is_string:
         index = int(item.name) - 1 if item.name.isdigit() and len(item.name) < 4 else -1
         if not 0 <= index < count:
-            raise InvalidSyntax(f"{clause} names a position that does not exist", at=item)
+            message = f"{clause} names position {item.name}, which the select list does not have"
+            raise InvalidSyntax(message, hint=f"the positions are 1 to {count}", at=item)
         return index
     if isinstance(item, (exp.Literal, exp.Null, exp.Boolean)):
         hint = "name a column, or its position in the select list"
@@ -299,7 +300,7 @@ def meant_key(item: exp.Expr, select: exp.Select, resolve: Callable[[exp.Column]
 
 def _bind_key(node: exp.Expr, scope: Scope, given: Sequence[exp.Expr], position: int | None) -> BoundKey:
     if holds(node, exp.AggFunc):
-        hint = "name the group keys alone, and leave the aggregates in the select list"
+        hint = "group by columns, and write conditions on aggregates in HAVING"
         raise UnsupportedSQL("an aggregate in GROUP BY is not supported", hint=hint, position=position)
     if isinstance(node, exp.Column):
         step = _step(node, scope)

@@ -77,8 +77,9 @@ class AnswerColumns(ReleasedArithmetic):
         if found.expression in groups:
             return found
         if isinstance(node, exp.Column):
-            hint = "group by it, or aggregate it"
-            raise UnsupportedSQL(f"column {node.name!r} is not a group key", hint=hint, at=node)
+            hint = "add it to GROUP BY, or aggregate it"
+            message = f"column {node.name!r} is neither in GROUP BY nor inside an aggregate"
+            raise UnsupportedSQL(message, hint=hint, at=node)
         return None
 
     def _column(self, column: exp.Column) -> Released:
@@ -102,13 +103,13 @@ def _over_one_row(call: exp.AggFunc, row: AnswerColumns) -> Released:
     if isinstance(call, exp.Count) and isinstance(argument, exp.Star):
         return Released(Given(1), "int8")
     if not isinstance(call, (exp.Count, *_SUMS)) or not isinstance(argument, exp.Expr):
-        message = f"{construct_name(call)} over an answer is not supported"
-        raise UnsupportedSQL(message, hint="aggregate once", at=call)
+        message = f"{construct_name(call)} of a column that is aggregated already is not supported"
+        raise UnsupportedSQL(message, hint="aggregate only once, in the inner SELECT", at=call)
     value = row.bind(argument)
     if isinstance(call, exp.Count):
         return Released(Apply("case", (Apply("is null", (value.expression,)), Given(0), Given(1))), "int8")
     if not value.is_number:
-        raise UnsupportedSQL("a sum of values that are not numbers", at=call)
+        raise UnsupportedSQL("SUM and AVG need numbers, and this column has none", at=call)
     kind: ResultType | None = "float8" if isinstance(call, exp.Avg) else value.type
     return Released(value.expression, kind)
 
@@ -155,7 +156,7 @@ def _only_source(select: exp.Select) -> tuple[str | None, exp.Expr] | None:
 
 
 def groups_itself(select: exp.Select) -> bool:
-    """Does it have GROUP BY, HAVING, DISTINCT or an aggregate?"""
+    """Whether a SELECT has GROUP BY, HAVING, DISTINCT or an aggregate."""
     if any(select.args.get(part) for part in ("group", "having", "distinct")):
         return True
     clauses = [clause for part in _CLAUSES if (clause := select.args.get(part)) is not None]
@@ -163,7 +164,7 @@ def groups_itself(select: exp.Select) -> bool:
 
 
 def counts_all(node: exp.Expr) -> bool:
-    """Is it COUNT(*) or COUNT(1)?"""
+    """Whether an expression is COUNT(*) or COUNT(1)."""
     return isinstance(node, exp.Count) and isinstance(node.this, (exp.Star, exp.Literal)) and not node.expressions
 
 
@@ -189,7 +190,7 @@ class OuterSelect(ReleasedClauses):
         super().__init__(select, binder.bind)
 
     def keeps_rows(self) -> bool:
-        """Is every row of the answer a group of its own, so that aggregates need no computation?"""
+        """Whether every group of this SELECT is one row of the answer, so that aggregates need no computation."""
         if not self._grouped:
             return True
         if self._select.args.get("distinct"):
@@ -202,7 +203,7 @@ class OuterSelect(ReleasedClauses):
         return not (limited or counted) and self._select.args.get("where") is None
 
     def counts_rows(self) -> bool:
-        """Is it COUNT(*) over the whole answer, as tools ask before they fetch it?
+        """Whether this SELECT is COUNT(*) over the whole answer, as tools ask before they fetch the rows.
 
         Not over an answer without numbers: there the count of groups that may be empty would stand for COUNT(DISTINCT
         key).
@@ -240,7 +241,7 @@ class OuterSelect(ReleasedClauses):
         return None if self._inner.keys or conditions else int(not self._below.offset)
 
     def query(self) -> BoundQuery:
-        """Bind the inner question with the rows and columns that the outer SELECT leaves.
+        """Bind the inner question so that it shows the rows and columns that the outer SELECT selects.
 
         Raises: UnknownColumn, UnsupportedSQL, InvalidSyntax, StatementTooComplex.
         """

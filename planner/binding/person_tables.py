@@ -146,8 +146,8 @@ class PersonRows:
         if isinstance(call, exp.AggFunc):
             return self._column(alias, self._call(node, call))
         if isinstance(node, exp.Column):
-            message = f"the column {node.name!r} is neither a group key nor inside an aggregate"
-            raise UnsupportedSQL(message, hint="put it into GROUP BY, or inside an aggregate", at=node)
+            message = f"column {node.name!r} is neither in GROUP BY nor inside an aggregate"
+            raise UnsupportedSQL(message, hint="add it to GROUP BY, or aggregate it", at=node)
         return rebuilt(node, lambda part: self._read(part, alias))
 
     def _column(self, alias: str, index: int) -> exp.Column:

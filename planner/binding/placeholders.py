@@ -60,7 +60,7 @@ def replace_clock(select: Query, now: datetime | None, grain: str, zone: str = z
 
 
 def snapped(now: datetime, grain: str, zone: str = zones.UTC) -> datetime:
-    """Return the last moment at UTC, without tzinfo, that starts a grain by the clocks of a zone.
+    """Round a time down to the start of its time grain, by the clocks of a zone. Returns UTC without tzinfo.
 
     >>> moment = datetime(2024, 5, 17, 13, 30, 59, tzinfo=UTC)
     >>> [str(snapped(moment, grain)) for grain in ("minute", "week", "month")]

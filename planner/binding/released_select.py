@@ -59,16 +59,16 @@ class Released:
 
     @property
     def is_number(self) -> bool:
-        """May it stand in arithmetic?"""
+        """Whether the value may stand in arithmetic: a number, or NULL."""
         return self.type is None or self.type in NUMBERS
 
     @property
     def ordered(self) -> Released:
-        """The sort value: for a label its position, with the policy's label for other values last."""
+        """The value to sort by: a label's position in its enum, with the policy's label for other values last."""
         return self if self.enum is None else self.placed_among(self.enum.labels)
 
     def placed_among(self, labels: Sequence[str]) -> Released:
-        """Return the position of a text among labels."""
+        """The position of a text among labels, or the number of labels if it is not one of them."""
         cases: list[ReleasedExpression] = [Apply("is null", (self.expression,)), Given(None)]
         for place, label in enumerate(labels):
             cases += [Apply("=", (self.expression, Given(label))), Given(place)]
@@ -129,31 +129,35 @@ class ReleasedArithmetic(ABC):
     def _choice(self, operator: Operator, node: exp.Expr) -> Released:
         parts = [self.bind(part) for part in (node.this, *node.expressions)]
         if operator != "coalesce" and _enum(parts, node) is not None:
-            raise UnsupportedSQL("the greatest of labels is not supported", at=node)
+            raise UnsupportedSQL("GREATEST and LEAST of enum labels are not supported", at=node)
         chosen = Apply(operator, tuple(part.expression for part in parts))
         return Released(chosen, _common(parts, node), _enum(parts, node))
 
     def _condition(self, node: exp.Expr) -> ReleasedExpression:
         bound = self.bind(node)
         if bound.type not in ("bool", None):
-            raise UnsupportedSQL("this is not a condition", hint="write a comparison", at=node)
+            raise UnsupportedSQL(
+                "this expression is not true or false, so it is not a condition",
+                hint="write a comparison, as in x > 0",
+                at=node,
+            )
         return bound.expression
 
     def _arithmetic(self, operator: Operator, operands: list[Released], node: exp.Expr) -> Released:
         if not all(operand.is_number for operand in operands):
-            raise UnsupportedSQL("arithmetic on a value that is not a number", at=node)
+            raise UnsupportedSQL("arithmetic needs numbers, and this value is not a number", at=node)
         types = {operand.type for operand in operands}
         whole = types <= {"int8", None}
         if operator == "/" and whole and not any(_is_released(operand.expression) for operand in operands):
             hint = "write one of them with a point, as in 1.0"
-            raise UnsupportedSQL("a quotient of whole numbers drops its fraction", hint=hint, at=node)
+            raise UnsupportedSQL("a division of two whole numbers would drop the fraction", hint=hint, at=node)
         kind: ResultType = "int8" if whole and operator != "/" else "float8"
         return Released(Apply(operator, tuple(operand.expression for operand in operands)), kind)
 
     def _number(self, operator: Operator, node: exp.Expr) -> Released:
         inner = self.bind(node.this)
         if not inner.is_number:
-            raise UnsupportedSQL("arithmetic on a value that is not a number", at=node)
+            raise UnsupportedSQL("arithmetic needs numbers, and this value is not a number", at=node)
         return Released(Apply(operator, (inner.expression,)), inner.type)
 
     def _round(self, node: exp.Round) -> Released:
@@ -246,8 +250,9 @@ class ReleasedBinder(ReleasedArithmetic):
             kind = self._aggregates.type_of(aggregate) if isinstance(aggregate, ReleasedValue) else "float8"
             return Released(aggregate, kind)
         if isinstance(node, exp.Column):
-            hint = "group by it, or aggregate it"
-            raise UnsupportedSQL(f"column {node.name!r} is not a group key", hint=hint, at=node)
+            hint = "add it to GROUP BY, or aggregate it"
+            message = f"column {node.name!r} is neither in GROUP BY nor inside an aggregate"
+            raise UnsupportedSQL(message, hint=hint, at=node)
         return self._operation(node)
 
 
@@ -339,7 +344,11 @@ def _common(parts: Sequence[Released], node: exp.Expr) -> ResultType | None:
 
 
 class ReleasedClauses:
-    """Binds the clauses of one SELECT; `bind` binds their expressions."""
+    """Binds the clauses of a question's SELECT, or of a SELECT around answers.
+
+    Args:
+      bind: binds each expression of a clause.
+    """
 
     def __init__(self, select: exp.Select, bind: Callable[[exp.Expr], Released]) -> None:
         self._select = select
@@ -391,8 +400,10 @@ class ReleasedClauses:
         ):
             named = {output.expression: output for output in outputs if output.name == fold(node.this)}
             if len(named) > 1:
-                hint = "sort by its position"
-                raise UnsupportedSQL("ORDER BY uses a name that several columns have", hint=hint, at=node)
+                hint = "sort by the position of the column, as in ORDER BY 1"
+                raise UnsupportedSQL(
+                    f"ORDER BY {node.name} is ambiguous: several columns have this name", hint=hint, at=node
+                )
             value = next(iter(named.values()), None)
         sorted_by = self._bind(node) if value is None else Released(value.expression, value.type, value.enum)
         expression = sorted_by.ordered.expression

@@ -114,7 +114,7 @@ class Tables:
 
     @property
     def is_aside(self) -> bool:
-        """Are the tables of a subquery in WHERE being entered?"""
+        """Whether the tables being entered belong to a subquery in WHERE."""
         return self._around is not None
 
     def apart(self) -> Tables:
@@ -125,7 +125,7 @@ class Tables:
         return tables
 
     def proved(self, name: str) -> Mapping[str, ColumnPolicy]:
-        """Return what is proved of a per-person subquery's columns; empty when it is bound for the first time."""
+        """Return the proved facts about a per-person subquery's columns; none when it is bound for the first time."""
         table = self._proved.get(name)
         return {} if table is None else table.columns
 
@@ -191,7 +191,7 @@ class Tables:
         return self._policy.name, self._schema.database
 
     def is_public(self, table: Table) -> bool:
-        """Does the policy declare the table public?"""
+        """Whether the policy declares the table public."""
         return self._policy.is_public(table.name)
 
     def keys_to_owners(self, table: Table) -> tuple[ForeignKey, ...]:
@@ -222,13 +222,13 @@ class Tables:
         return f"{table}.{name}", self._policy.column(table, name)
 
     def may_be_null(self, column: exp.Column) -> bool:
-        """May a bound column be NULL in some join tuple?"""
+        """Whether a bound column may be NULL in some join tuple."""
         entries = (*self.entries, *(self._around or ()))
         outer = any(entry.alias == column.table and entry.outer is not None for entry in entries)
         return outer or self.nullable(column)
 
     def nullable(self, column: exp.Column) -> bool:
-        """May a bound column be NULL in its own table?"""
+        """Whether a bound column may be NULL in its own table."""
         found = self._by_alias[column.table].column(column.name)
         assert found is not None, "bound columns exist"
         return found.nullable
@@ -265,7 +265,7 @@ class Source:
 
     @cached_property
     def is_derived(self) -> bool:
-        """May one of its names mean an expression?"""
+        """Whether one of the item's column names may mean an expression."""
         return any(isinstance(meaning, exp.Expr) for meaning in self.columns.values())
 
 
@@ -323,7 +323,7 @@ class Scope:
         return [name for source in sources for name in source.columns if (id(source), name) not in self._hidden]
 
     def resolve(self, column: exp.Column, among: Sequence[Source] | None = None) -> exp.Expr:
-        """Resolve a name to a bound column, or to a derived column's expression over bound columns.
+        """Resolve a column name to a bound column, or to the expression of a subquery's column over bound columns.
 
         A bound column resolves to itself, not a copy. In a subquery of WHERE, unknown names are looked up in the
         SELECT around it.

@@ -188,7 +188,7 @@ def computed(
             exact = None
         elif exact is not None:
             hint = "compare the column itself, or move the arithmetic to the literal's side"
-            raise UnsupportedSQL("the arithmetic has too many digits", hint=hint, at=node)
+            raise UnsupportedSQL("the result of this arithmetic may have too many digits", hint=hint, at=node)
     if exact is None:
         return Scalar(node, _DOUBLE, None, clamped, unranged=unranged(parts))
     sql, digits = exact

@@ -140,7 +140,11 @@ class _Binder:
             return predicates.unknown()
         scalar = settle(scalar, _BOOL, self)
         if scalar.type != _BOOL:
-            raise UnsupportedSQL("a condition is needed here", hint="write a comparison", at=node)
+            raise UnsupportedSQL(
+                "this expression is not true or false, so it is not a condition",
+                hint="write a comparison, as in x > 0",
+                at=node,
+            )
         return scalar.sql if scalar.plain is None else scalar.plain  # no other tree shares it
 
     def _column(self, node: exp.Column) -> Scalar:

@@ -306,7 +306,7 @@ def whole_literal(node: exp.Expr, lowest: int, highest: int) -> int:
         if lowest <= value <= highest:
             return value
     hint = f"write a whole number from {lowest} to {highest}"
-    raise UnsupportedSQL("a whole number literal is needed here", hint=hint, at=node)
+    raise UnsupportedSQL("this must be a whole number, written as a literal", hint=hint, at=node)
 
 
 def text_literal(node: exp.Expr, what: str, example: str = "a") -> str:

@@ -54,7 +54,7 @@ def _condition(subject: exp.Expr | None, written: exp.Expr) -> exp.Expr:
     repeated(subject, subject)
     if isinstance(written.unnest(), exp.Null):
         hint = "write CASE WHEN x IS NULL THEN ..."
-        raise UnsupportedSQL("a comparison with NULL is never true", hint=hint, at=written)
+        raise UnsupportedSQL("CASE ... WHEN NULL never matches, because no value equals NULL", hint=hint, at=written)
     return exp.EQ(this=copied(subject), expression=copied(written))
 
 

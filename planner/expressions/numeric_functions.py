@@ -269,7 +269,7 @@ def width_bucket(node: exp.Expr, binder: Binder) -> Scalar:
     count = whole_literal(node.args["num_buckets"], 1, _MOST)
     if low >= high:
         raise UnsupportedSQL(
-            "the lower bound of width_bucket() is not below the upper one",
+            "the lower bound of width_bucket() must be below the upper one",
             hint="write the lower bound first",
             at=node,
         )

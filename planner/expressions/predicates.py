@@ -262,7 +262,7 @@ def like(node: exp.Expr, binder: Binder) -> Scalar:
         node = node.this
     value = text(binder.scalar(node.this), binder)
     if len(escape) > 1:
-        raise InvalidSyntax("ESCAPE takes one character", at=node)
+        raise InvalidSyntax("ESCAPE takes exactly one character", hint="write for example ESCAPE '!'", at=node)
     if value.is_null or binder.scalar(node.args["expression"]).is_null:
         return truth(node, unknown())
     pattern = _pattern(text_literal(node.args["expression"], "LIKE with a pattern"), escape, node.args["expression"])

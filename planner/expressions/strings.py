@@ -265,7 +265,7 @@ def split(node: exp.Expr, binder: Binder) -> Scalar:
     separator = text_literal(delimiter, "split_part() by a separator")
     count = whole_literal(place, 1, 1 << 20)
     if not separator:
-        raise UnsupportedSQL("split_part() by an empty separator is not supported", hint=hint, at=node)
+        raise UnsupportedSQL("split_part() needs a separator that is not empty", hint=hint, at=node)
     if part.is_null:
         return part
     arguments = {"delimiter": exp.Literal.string(separator), "part_index": exp.Literal.number(count)}
@@ -279,7 +279,9 @@ def padded(node: exp.Expr, binder: Binder) -> Scalar:
     filling = node.args.get("fill_pattern")
     sign = " " if filling is None else text_literal(filling, "lpad() by something")
     if not sign:
-        raise UnsupportedSQL("lpad() by an empty text is not supported", hint="write left(x, n)", at=node)
+        raise UnsupportedSQL(
+            "lpad() and rpad() cannot fill with an empty text", hint="to shorten a text, write left(x, n)", at=node
+        )
     if part.is_null:
         return part
     arguments = {"expression": exp.Literal.number(count), "fill_pattern": exp.Literal.string(sign)}

@@ -161,7 +161,7 @@ ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
     exp.Count: frozenset({"this", "big_int"}),
 }  # fmt: skip
 
-_LEVELS = "they support counts, sums and averages by plain columns; ask for other aggregates level by level"
+_LEVELS = "it supports counts, sums and averages by plain columns; ask for other aggregates level by level"
 
 _BESIDE_OR = (
     "as a condition of WHERE, joined by AND; elsewhere LEFT JOIN the table, test its key IS NOT NULL "
@@ -172,7 +172,7 @@ _BITS = "ask the administrator for the bits as columns of their own"
 
 _PARTS = {
     "recursive": ("RECURSIVE", "write WITH alone, and join the table to itself as many times as the path is long"),
-    "windows": ("WINDOW", "write the window in each OVER (...), over aggregates of groups"),
+    "windows": ("WINDOW", "write the window at each function, as OVER (...)"),
     "all": ("GROUP BY ALL", "name the group keys: GROUP BY x, y"),
     "false": ("IF", "write CASE WHEN condition THEN a ELSE b END"),
     "qualify": ("QUALIFY", "write the SELECT in the FROM of another, whose WHERE asks for the rank of its groups"),

@@ -243,7 +243,7 @@ def lex(sql: str) -> list[Lexeme]:
         lexeme = _lexeme(kind, text, start, sql)
         if lexeme.symbol == STRING and found and found[-1].symbol == STRING:
             hint = "write '' for a quote within a string, or || between two strings"
-            raise InvalidSyntax("a string follows another string", hint=hint, position=start + 1)
+            raise InvalidSyntax("two strings stand side by side", hint=hint, position=start + 1)
         found.append(lexeme)
     found.append(Lexeme(END, "", len(sql)))
     return found
@@ -292,7 +292,9 @@ def _operator(text: str, start: int) -> Lexeme:
 def _check_end(kind: Kind, following: str, start: int) -> None:
     if following.isalnum() or following in ("_", "$"):
         what, hint = ("a number", "write plain digits") if kind is Kind.NUMBER else ("a placeholder", "write $1")
-        raise InvalidSyntax(f"{what} is followed directly by a word", hint=hint, position=start + 1)
+        raise InvalidSyntax(
+            f"{what} needs a space or an operator before the next word", hint=hint, position=start + 1
+        )
 
 
 def _check_name(text: str, start: int) -> None:

@@ -183,7 +183,9 @@ def _check_words(tokens: list[Token], sql: str) -> None:
     check_reads(word, sql[first.start :], first.start + 1)
     for before, token in zip([first, *tokens], tokens, strict=False):
         if token.token_type is TokenType.SEMICOLON:
-            raise InvalidSyntax("more than one statement", hint="send one at a time", position=token.start + 1)
+            raise InvalidSyntax(
+                "there is more than one statement", hint="send one at a time", position=token.start + 1
+            )
         if token.token_type is TokenType.L_BRACKET and not _is_array(before, sql):
             raise UnsupportedSQL("an array is not supported", hint="write IN (value, ...)", position=token.start + 1)
     if word == "WITH":

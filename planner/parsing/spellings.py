@@ -388,6 +388,6 @@ def check_row_counts(tree: exp.Expr) -> None:
         while isinstance(count, (exp.Paren, exp.Cast)):
             count = count.this
         if isinstance(count, exp.Neg) and isinstance(count.this, exp.Literal):
-            raise InvalidSyntax(f"{name} is not negative", hint="write 0 or more", at=node)
+            raise InvalidSyntax(f"{name} must not be negative", hint="write 0 or more", at=node)
         if isinstance(count, exp.Literal) and count.is_string and not count.name.strip().isdecimal():
             raise InvalidSyntax(f"{name} takes a whole number", hint="write the number of rows", at=node)

@@ -117,11 +117,11 @@ def _refuse(lexemes: list[Lexeme], place: int) -> NoReturn:
     if lexeme.symbol == "LIMIT" and symbols[place + 2 : place + 3] == [","]:
         count = lexemes[place + 3].text or "10"
         hint = f"write LIMIT {count} OFFSET {lexemes[place + 1].text}"
-        raise InvalidSyntax("LIMIT takes one number", hint=hint, position=lexemes[place + 2].start + 1)
+        raise InvalidSyntax("LIMIT takes one number, not two", hint=hint, position=lexemes[place + 2].start + 1)
     joins = [symbol for symbol in symbols[:place] if symbol in _JOINS][-2:]
     if lexeme.symbol in _AFTER_A_JOIN and previous != "," and joins[-1:] == ["JOIN"] and joins != ["CROSS", "JOIN"]:
         hint = "write ON with the columns that are equal"
-        raise InvalidSyntax("JOIN lacks its ON or USING", hint=hint, position=position)
+        raise InvalidSyntax("this JOIN needs ON or USING", hint=hint, position=position)
     if lexeme.symbol == END:
         advice = "remove the comma at its end" if previous == "," else None
         raise InvalidSyntax("syntax error: the statement ends too early", hint=advice, position=position)

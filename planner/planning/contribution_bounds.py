@@ -212,9 +212,11 @@ def check_at_most(most: float, released: Releases, sampling: SamplingPlan | None
         )
     if sampling is not None:
         raise InvalidSetting(
-            f"{_NAME} makes intervals for the truth, which a sample may miss by chance",
+            f"{_NAME} makes intervals cover the true value, and a sample may miss that by chance",
             hint="ask without sampling",
         )
     largest = min((release.weight_bound for release in released.releases), default=1.0) * float(MOST_WEIGHT)
     if most > largest:
-        raise InvalidSetting(f"{_NAME} is at most {largest:g} here", hint="use a smaller value, or leave it out")
+        raise InvalidSetting(
+            f"{_NAME} must be at most {largest:g} for this question", hint="use a smaller value, or leave it out"
+        )

@@ -66,7 +66,7 @@ def _by_key(plan: Plan) -> tuple[KeyCounts, ...]:
         return tuple(key_counts(plan.mechanism, one.epsilon, *bounds) for one in plan.releases)
     except InvalidParameter as error:
         hint = "use another epsilon or another mechanism"
-        raise InvalidSetting(f"this epsilon is out of the range of {plan.mechanism}", hint=hint) from error
+        raise InvalidSetting(f"{plan.mechanism} does not work with this epsilon", hint=hint) from error
 
 
 def _together(plan: Plan, solver: SolverName) -> tuple[ServedGroupMeasurement, ...]:

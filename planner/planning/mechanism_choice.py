@@ -215,7 +215,9 @@ def _check(one: Mechanism, need: Need, policy: Policy, known: Circumstances) -> 
         case Need.DELTA:
             if known.delta == 0:
                 ask = f"ask with a delta; {GRANTED}" if policy.delta else NO_DELTA
-                raise InvalidSetting(f"{one.name} needs a delta", hint=f"{ask}; or use group_lp, which needs none")
+                raise InvalidSetting(
+                    f"{one.name} needs a delta above 0", hint=f"{ask}; or use group_lp, which needs none"
+                )
         case Need.ONE_OWNER:
             if known.owners != 1:
                 message = f"{one.name} needs one owner per row; rows of this query have several"
@@ -223,7 +225,7 @@ def _check(one: Mechanism, need: Need, policy: Policy, known: Circumstances) -> 
         case Need.GROUPS:
             if not known.grouped:
                 hint = "leave out the mechanism: a single number gets all of epsilon anyway"
-                raise InvalidSetting(f"{one.name} counts by groups, and there is no GROUP BY", hint=hint)
+                raise InvalidSetting(f"{one.name} needs a GROUP BY, and this question has no GROUP BY", hint=hint)
         case Need.ALL_ROWS:
             if known.sampled:
                 message = f"{one.name} counts people, and a sample of rows does not show their number"
@@ -272,7 +274,9 @@ def group_selection(
     if selects_partitions and delta == 0:
         hint = f"ask with a delta; {GRANTED}" if policy.delta else NO_DELTA
         hint += "; or name the groups, as in WHERE ward IN ('A1', 'B2'), which needs no delta"
-        raise InvalidSetting("partition selection needs a delta, and there is none", hint=hint)
+        raise InvalidSetting(
+            "these groups need partition selection (their keys are private), and it needs a delta above 0", hint=hint
+        )
     votes = selects_partitions and determined is None
     if votes and owners != 1:
         message = (

@@ -55,7 +55,7 @@ _AMPLIFIES = f"{_CHARGE}; amplification lowers the noise if fan-outs bound a per
 def sampling_plan(
     query: BoundQuery, join_steps: JoinSteps, releases: Sequence[Release], sampling_rate: float | None
 ) -> SamplingPlan | None:
-    """Choose a strategy by proof; None reads everything, as a rate of 1 does.
+    """Choose how join tuples are sampled; None without a sample, or at a rate of 1, so that everything is read.
 
     Raises: InvalidSetting for a rate outside [1e-6, 1] or given twice; UnsupportedSQL for what cannot be sampled.
     """
@@ -214,7 +214,7 @@ class _Parts:
         self._comparisons: list[tuple[ColumnRef, Comparison, ColumnRef]] = []
 
     def enter(self, condition: exp.Expr) -> bool:
-        """Record a condition; False if it is of an unknown kind."""
+        """Record a condition of the join. Returns: False if a tree of parts cannot have such a condition."""
         places = self._places(condition)
         if len(places) < 2:
             self._parts[min(places, default=0)].conditions.append(condition)
@@ -234,7 +234,7 @@ class _Parts:
         return operator is not None
 
     def tree(self, outputs: Sequence[exp.Expr]) -> SampledTree | None:
-        """The tree, if the parts form one and each output reads one part."""
+        """Build the join tree of the parts; None if the join is cyclic, or if an output reads several parts."""
         above = self._spanning()
         if above is None or any(len(self._places(output)) > 1 for output in outputs):
             return None

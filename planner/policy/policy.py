@@ -41,14 +41,15 @@ class SideChannels:
     """The settings in `[privacy]` on outputs that no epsilon covers; the defaults are safe.
 
     Attributes:
-      min_epsilon: the least epsilon that one query may ask for, in [1e-4, epsilon]. Every answer also shows that it
-        did not fail. At 1e-3 an account of epsilon
-        10 sees that at most ten thousand times. Noise of a thousand people is still useful for a million.
+      min_epsilon: the least epsilon that one query may ask for, in [1e-4, epsilon]. That a query did not fail reveals
+        a little, which no epsilon pays for. So this limits how many an account can ask: at 1e-3, with a budget of
+        10, ten thousand.
       unbounded_joins: may private tables meet by other conditions than keys (`planner.sensitivity.join_size`)?
       max_join_tuples: a query is refused if its public bound on join tuples is larger, or unknown; None: no limit.
-      answer_quantum_s: the release interval in seconds. Answers of joins that may explode leave after 8 intervals, or
-        after 1, 2, 4, ... of them as epsilon allows. 0: as soon as they are ready.
-      hold_all_answers: do the answers of linear joins wait as well?
+      answer_quantum_s: the release interval in seconds. Answers of joins in which one person's rows may multiply
+        leave after 8 intervals; at a larger epsilon after 1, 2, 4, ... of them. At 0 answers leave when they are
+        ready, and such joins cost `max_epsilon`.
+      hold_all_answers: do all other answers wait for a release time as well?
     """
 
     min_epsilon: float = DEFAULT_MIN_EPSILON
@@ -115,8 +116,9 @@ class TablePolicy:
     Attributes:
       public: does no row say anything about a person?
       columns: per column.
-      rows_per_unit: per privacy-unit relation, the most rows of the table that one unit owns, of the rows that
-        answers count. If it is false, samples are charged too little (planner/README.md, Declared bounds).
+      rows_per_unit: per privacy-unit relation, the most rows of the table that one unit owns; rows beyond a key's
+        `depth` do not matter. If a unit owns more, a question on a sample is charged too little (planner/README.md,
+        Declared bounds).
       rows_are_units: is a row whose owning foreign keys are all NULL a privacy unit of its own? Otherwise it has no
         owner, and no answer counts it.
       rows: the most rows of the table, a public number; None declares nothing.
@@ -154,8 +156,8 @@ class DeclaredForeignKey:
     Attributes:
       table, columns, references, key: `columns` of `table` reference `key` of `references`.
       owning: does the parent's owner own the row?
-      fanout: the most rows of `table` that share the same values in `columns`; None declares nothing. If it is false,
-        samples are charged too little (planner/README.md, Declared bounds).
+      fanout: the most rows of `table` that share the same values in `columns`; None declares nothing. If more
+        do, a question on a sample is charged too little (planner/README.md, Declared bounds).
       depth: for a self-reference or a circle: how often ownership follows the key on one path. Rows with a longer
         chain are left out of every answer, since their owner is unknown.
       accepted_orphans: the number of rows without their parent that the administrator accepts; for `policy check`
@@ -218,8 +220,8 @@ class Policy:
       side_channels: limits on what durations and failures show.
       database_limits: the most that one question may take of the database.
       schemas: the search path: the schemas in which an unqualified table name is looked for, in order.
-      solver: of truncation: `certified`, or `reference`, which states the same program in cvxpy, up to a size. One
-        certificate proves both, so the privacy is the same.
+      solver: of truncation: `certified`, or `reference`, which tries the library cvxpy first if the program is small.
+        The same check proves each result, so the privacy is the same.
       mirror: where a copy of the tables is, if any.
       question_key_file: the file with the keys that encrypt question texts before the ledger keeps them; None: it
         keeps none.
@@ -373,11 +375,11 @@ def _secret(url: str, setting: str = "database.url") -> str:
         parts = urlsplit(url)
         secret = parts.password is not None or any(key.lower() == "password" for key, _ in parse_qsl(parts.query))
     except ValueError:
-        raise PolicyInvalid(f"{setting}: is not a URL; {advice}") from None
+        raise PolicyInvalid(f"{setting} is not a URL: {advice}") from None
     if secret or "password" in url.lower():
-        raise PolicyInvalid(f"{setting}: holds a password; {advice}")
+        raise PolicyInvalid(f"{setting} holds a password: {advice}")
     if not parts.scheme:
-        raise PolicyInvalid(f"{setting}: is not a URL; {advice}")
+        raise PolicyInvalid(f"{setting} is not a URL: {advice}")
     return url
 
 

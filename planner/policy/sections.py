@@ -159,10 +159,10 @@ class DatabaseLimits:
       rows: the most distinct join tuples that the proxy reads for one question; fewer if a worker's memory has no
         room for that question's columns (`server/backends/query_tuples.py`).
       memory_mb: PostgreSQL's memory for each sort and hash table (its `work_mem`), DuckDB's for a whole question
-        before it spills to disk, or the heap of a local Spark for all questions. None: 64 MB on PostgreSQL, 4,096 MB
-        on the others.
-      processes: the processors of a question, or of a local Spark. None: PostgreSQL's own setting; 2 on DuckDB; all
-        on Spark.
+        before it spills to disk, or the heap of a local Spark for all questions; or None: 64 MB on PostgreSQL,
+        4,096 MB on the others.
+      processes: the processors of a question, or of a local Spark; or None: PostgreSQL's own setting, 2 on DuckDB,
+        all on Spark.
     """
 
     seconds: int = 60

@@ -289,7 +289,7 @@ class TableNames:
         try:
             namespace, relation = name_parts(written, self._schema)
         except ValueError:
-            what = """is no table name: write "schema.table", and quote a part with a dot: '"a.b"'"""
+            what = """is not a valid table name: write "schema.table", and quote a part with a dot: '"a.b"'"""
             raise section.problem(key, what) from None
         _check(namespace, section, key)
         return table_name(namespace, relation)

@@ -219,5 +219,5 @@ def _read(sql: str, dialect: Dialect) -> exp.Expr | None:
 
 
 def _rereading_refusal() -> UnsupportedSQL:
-    hint = "simplify it: use plain names, numbers and texts"
-    return UnsupportedSQL("the SQL around the answers cannot be checked", hint=hint)
+    hint = "use plain names, numbers and texts, or send the inner SELECT alone"
+    return UnsupportedSQL("the outer SELECT around the noisy answers cannot be checked", hint=hint)

@@ -64,5 +64,5 @@ def relation_name(number: int) -> str:
 
 
 def is_relation(table: exp.Table) -> bool:
-    """Does the table stand for an answer?"""
+    """Whether a table of the statement stands for an answer."""
     return isinstance(table.this, exp.Identifier) and table.name.startswith(RELATION_PREFIX)

@@ -113,7 +113,7 @@ def subqueries(select: exp.Select) -> list[exp.Query]:
 
 
 def asks_for_groups(select: exp.Select, but: str = "") -> bool:
-    """Does a SELECT aggregate its rows or name groups, by other clauses than `but`?"""
+    """Whether a SELECT aggregates rows or has group keys, ignoring the clause named in `but`."""
     if any(part != but and select.args.get(part) is not None for part in ("group", "having", "distinct")):
         return True
     trees = [*select.expressions, *filter(None, [select.args.get("order")])]
@@ -168,7 +168,7 @@ class _Splitting:
         self._aggregates: dict[str, tuple[str, exp.Expr]] = {}
 
     def core(self) -> ReleasedCore:
-        """Return both halves."""
+        """Return the question and the SELECT over its answer."""
         select = self._select
         if any(item.is_star for item in select.expressions):
             raise NotComposed
@@ -322,12 +322,12 @@ class _Splitting:
         return window
 
     def _is_of_answers(self, tree: exp.Expr) -> bool:
-        """Does it read columns of answers only?"""
+        """Whether an expression reads columns of answers only."""
         found = [] if self._beside is None else [self._beside.of_answers(column) for column in columns_of(tree)]
         return bool(found) and all(found)
 
     def _check_no_answers(self, tree: exp.Expr) -> None:
-        """Raise NotComposed if it may read a column of an answer, which the question lacks."""
+        """Raise NotComposed if an expression may read a column of an answer, which the question lacks."""
         beside = self._beside
         if beside is not None and any(beside.of_answers(column) is not False for column in columns_of(tree)):
             raise NotComposed

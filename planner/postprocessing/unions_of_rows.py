@@ -49,7 +49,7 @@ class Branch:
 
 
 def has_union(select: exp.Select, body: _Body) -> bool:
-    """Does a SELECT read a union of rows, directly or through SELECTs that only choose rows?
+    """Whether a SELECT reads a union of rows, directly or through SELECTs that only choose rows.
 
     `body`: returns the query behind a table that WITH names, None for any other table.
     """

@@ -232,16 +232,19 @@ def bind_aggregate(node: exp.Expr, rows: Binder, present: Callable[[exp.Column],
     condition = None if where is None else rows.predicate(where)
     argument = function.this
     if argument is None:
-        raise InvalidSyntax("an aggregate lacks its argument", hint="write COUNT(*)", at=node)
+        name = function.sql_name()
+        hint = "write COUNT(*)" if isinstance(function, exp.Count) else f"name a column, as in {name}(amount)"
+        raise InvalidSyntax(f"{name}() needs an argument", hint=hint, at=node)
     if isinstance(argument, exp.Star):
         if not isinstance(function, exp.Count):
-            raise InvalidSyntax("only COUNT takes *", at=node)
+            hint = "name a column, or write COUNT(*)"
+            raise InvalidSyntax(f"{function.sql_name()}(*) is not valid: only COUNT takes *", hint=hint, at=node)
         return _count(node, _filtered(exp.Count(this=exp.Star()), condition))
     if isinstance(argument, exp.Column) and isinstance(argument.this, exp.Star) and isinstance(function, exp.Count):
         return _count(node, _filtered(exp.Count(this=present(argument)), condition))
     distinct = isinstance(argument, exp.Distinct)
     if distinct and len(argument.expressions) != 1:
-        raise UnsupportedSQL("DISTINCT over several columns is not supported here", at=argument)
+        raise UnsupportedSQL("DISTINCT takes one column here", hint="name one column", at=argument)
     value = rows.scalar(argument.expressions[0] if distinct else argument)
     if isinstance(function, (exp.Sum, exp.Avg)):
         check_typed(function, argument.expressions[0] if distinct else argument)
@@ -355,7 +358,11 @@ class PublicBinder:
         """Bind a condition. Raises: as `scalar`."""
         scalar = settle(self.scalar(node), _BOOL, self)
         if scalar.type != _BOOL:
-            raise UnsupportedSQL("this is not a condition", hint="write a comparison", at=node)
+            raise UnsupportedSQL(
+                "this expression is not true or false, so it is not a condition",
+                hint="write a comparison, as in x > 0",
+                at=node,
+            )
         return scalar.sql
 
     def value(self, node: exp.Expr) -> Scalar:
@@ -423,8 +430,8 @@ class GroupBinder(PublicBinder):
             if determined(column, self._scope, [key.plain for key in self._keys]):
                 self._keys.append(found)
                 return found
-            hint = "group by it, or aggregate it"
-            message = f"column {column.name!r} is not a group key"
+            hint = "add it to GROUP BY, or aggregate it"
+            message = f"column {column.name!r} is neither in GROUP BY nor inside an aggregate"
             raise UnsupportedSQL(message, hint=hint, at=node)
         return found
 
@@ -435,7 +442,8 @@ class GroupBinder(PublicBinder):
         assert found.plain is not None, "a subquery has one form"
         for column in columns_of(found.plain):
             if column.table in self._own and column not in keys:
-                raise UnsupportedSQL(f"column {column.name!r} is not a group key", hint="group by it", at=node)
+                message = f"a subquery uses column {column.name!r}, which is not in GROUP BY"
+                raise UnsupportedSQL(message, hint="add it to GROUP BY", at=node)
         return found
 
 

@@ -35,7 +35,7 @@ class PublicTables(Tables):
         """Return the catalog's table. Raises: UnknownTable; UnsupportedSQL for a private one."""
         table = super().lookup(node)
         if not self.is_public(table):
-            raise UnsupportedSQL(f"table {table.name!r} is private: no exact answer may read it", at=node)
+            raise UnsupportedSQL(f"table {table.name!r} is private, so an exact answer may not read it", at=node)
         return table
 
     def add(self, name: str, table: Table, position: int | None) -> BoundTable:

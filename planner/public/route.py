@@ -52,10 +52,12 @@ def refused_join(node: exp.Join) -> Refusal | None:
 def names_private_table(
     tree: exp.Query, schema: Schema, policy: Policy, search_path: Sequence[str] | None = None
 ) -> bool:
-    """Does the statement name a private table of the policy? Cost: references times nesting.
+    """Whether a statement names a private table.
 
-    It only decides which grammar refuses a statement. The public one looks every table up again and refuses private
-    ones.
+    This only selects the parser and its error messages. The public parser checks every table again, so a wrong result
+    exposes nothing.
+
+    Cost: the number of table references times the depth of nesting.
     """
     return any(_is_private(table, schema, policy, search_path) for table in tables_of(tree))
 
@@ -71,7 +73,7 @@ def _is_private(table: exp.Table, schema: Schema, policy: Policy, search_path: S
 
 
 def means_cte(table: exp.Table) -> bool:
-    """Does the table's name mean a CTE that is visible there?"""
+    """Whether a table reference means a CTE that is visible at its place."""
     if table.args.get("db") is not None:
         return False
     name = fold(table.this)

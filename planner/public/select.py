@@ -96,10 +96,12 @@ class FromItems:
         equal = self.scope.merged(join, tree, sources)
         if join.kind == "CROSS" or (natural and not equal):
             if join.side:
-                raise UnsupportedSQL("an outer join without a condition", hint="write ON TRUE", at=join)
+                raise UnsupportedSQL("this outer join needs a condition", hint="write ON TRUE", at=join)
             return exp.Join(this=right, kind="CROSS")
         if condition is None and not equal:
-            raise InvalidSyntax("JOIN lacks its ON or USING", at=join)
+            raise InvalidSyntax(
+                "this JOIN needs ON or USING", hint="write ON with the columns that are equal", at=join
+            )
         binder = PublicBinder(self.scope, self._subquery, [*tree, *sources])
         found = [binder.predicate(one) for one in equal]
         if condition is not None:
@@ -269,7 +271,7 @@ class _Select:
     def _outputs(self, item: exp.Expr) -> Iterator[_Output]:
         if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
             if not self._items.scope.sources:
-                raise UnsupportedSQL("* without FROM", hint="name a table", at=self._select)
+                raise UnsupportedSQL("* needs a FROM", hint="name a table in FROM", at=self._select)
             for name, column in self._items.star(item):
                 yield _output(name, self._binder.value(column))
             return
@@ -314,7 +316,11 @@ def named_place(item: exp.Expr, names: list[str]) -> int | None:
         return None
     places = [place for place, name in enumerate(names) if name == fold(node.this)]
     if len(places) > 1:
-        raise UnsupportedSQL("ORDER BY uses a name that several columns have", hint="sort by its position", at=node)
+        raise UnsupportedSQL(
+            f"ORDER BY {node.name} is ambiguous: several columns have this name",
+            hint="sort by the position of the column, as in ORDER BY 1",
+            at=node,
+        )
     return places[0] if places else None
 
 

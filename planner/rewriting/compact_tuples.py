@@ -149,5 +149,5 @@ def count_tuples(
 
 
 def is_constant(weight: exp.Expr) -> bool:
-    """Does every tuple weigh the same?"""
+    """Whether every tuple has the same weight."""
     return weight.find(exp.Column) is None

@@ -68,7 +68,7 @@ def _equal_to_constants(query: BoundQuery) -> Iterator[tuple[exp.Column, exp.Exp
 
 
 def compare_exactly(left: SqlType, right: SqlType) -> bool:
-    """Is `=` of the two types transitive, and are equal values the same to every function?"""
+    """Whether `=` of two types is transitive and equal values are the same to every function."""
     return left.family is right.family is not Family.OTHER
 
 
@@ -180,11 +180,11 @@ class Equalities:
         return column
 
     def same(self, left: ColumnRef, right: ColumnRef) -> bool:
-        """Are the two equal in every tuple?"""
+        """Whether two columns are equal in every tuple."""
         return self.find(left) == self.find(right)
 
     def known(self, column: ColumnRef) -> bool:
-        """Is the value never NULL?"""
+        """Whether a column is never NULL."""
         return self.find(column) in self._known
 
     def members(self, column: ColumnRef) -> list[ColumnRef]:

@@ -27,7 +27,7 @@ def groups_per_unit(
     keys: Sequence[ColumnRef],
     equalities: Equalities,
 ) -> int | None:
-    """L0 by functional dependency: the most groups of one unit's tuples; None if it is unknown.
+    """The most groups that one unit's tuples fall into (L0), as keys bound it; None if keys do not bound it.
 
     Each owner position that determines every group key is a function from the unit to one group. A unit in several
     positions reaches one group per different function. For two customers a, b with a.birth = b.nation, grouped by it,
@@ -42,11 +42,16 @@ def groups_per_unit(
 def limited_groups_per_unit(
     determined: int | None, owners: Sequence[OwnerPosition], domains: Sequence[GroupDomain], policy: Policy
 ) -> UnitBounds:
-    """L0 by functional dependency, `determined`, or by the policy's rule if that is less.
+    """The most groups per unit (L0): from keys, or the policy's limit if that is smaller.
 
-    The rule leaves out a unit's tuples in all but so many groups. It needs one owner per tuple: with two, one unit's
-    remaining tuples would depend on the others. It has no effect if there are no more groups than that. The size of a
-    domain that a statement lists is known only when it is read.
+    The policy's limit leaves out a unit's tuples in all other groups. It needs one owner per tuple: with two, the
+    tuples that one unit keeps would depend on the other unit. It has no effect if the question has no more groups
+    than the limit. The size of a domain that a statement lists is unknown here: it is known only when it is read.
+
+    Args:
+      determined: the bound that keys give (`groups_per_unit`), or None.
+      owners: the owner positions.
+      domains: the group domains.
     """
     declared = {policy.groups_per_unit.get(owner.relation) for owner in owners}
     if len(owners) != 1 or None in declared:
@@ -68,7 +73,12 @@ def determined_terms(
     wanted: Sequence[ColumnRef],
     equalities: Equalities,
 ) -> dict[ColumnRef, str]:
-    """For the wanted classes that a unit's key determines, the expressions that compute them from `u0`, ...."""
+    """For each class of equal columns that a unit's key determines, the expression that computes it from the key.
+
+    Args:
+      start: the columns of the unit's key, which expressions call u0, u1, ....
+      wanted: the classes to look for.
+    """
     terms = {root: f"= {value}" for root, value in equalities.constants.items()}
     terms |= {equalities.find(column): f"u{index}" for index, column in enumerate(start)}
     tables = sorted(equalities.tables.items(), key=lambda entry: (entry[1].name, entry[0]))
@@ -110,7 +120,7 @@ def groups_per_kind(
     keys: Sequence[Sequence[ColumnRef]],
     equalities: Equalities,
 ) -> tuple[KindReach, ...]:
-    """Which group keys the units of each relation determine, per position.
+    """Which group keys the units of each relation determine, for each owner position.
 
     A position is a function from the unit to the keys that equalities and enforced keys find from its key (as in
     `groups_per_unit`). All tuples that it owns there share those values. So they fall into at most as many groups as
@@ -159,7 +169,7 @@ def is_owned(
     equalities: Equalities,
     query: BoundQuery,
 ) -> bool:
-    """Does each value of the counted SQL occur in tuples of one unit only, by functional dependency?
+    """Whether each counted value occurs in tuples of one unit only, as keys prove it.
 
     Unique keys must find the owner's key from the column: an order's number finds its customer; a line's order number
     finds that order's customer. Computed values and several columns are not followed. Linear.

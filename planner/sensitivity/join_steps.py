@@ -159,7 +159,7 @@ def _equal_columns(entry: BoundTable, query: BoundQuery) -> Iterator[tuple[str, 
 
 
 def are_lone(query: BoundQuery, found: Provenance, join_steps: JoinSteps) -> bool:
-    """Do the owners and the group keys of a tuple determine its every row, by unique keys without NULL?
+    """Whether a tuple's owners and group keys determine each of its rows, by unique keys without NULL.
 
     Only speed rests on it: tuples of the same owners may be separate or summed up (docs/mathematics.md, section 3.3).
     A computed key, and an owner that is one only if another is absent, prove nothing here.

@@ -63,7 +63,9 @@ def provenance(query: BoundQuery, schema: Schema, policy: Policy, taken: Collect
         raise PolicyInvalid("the policy leaves a circle of ownership")
     private = _with_owners(query, policy)
     if not private:
-        raise UnsupportedSQL("a query over public tables only needs no protection", hint="it is answered exactly")
+        raise UnsupportedSQL(
+            "the query reads only public tables, so it needs no noise", hint="it is answered exactly"
+        )
     for entry in query.all_tables:
         if policy.is_public(entry.table.name) and graph.may_show_owned(entry.table.name):
             hint = "query it alone; or the administrator makes it a table or a materialized view"

@@ -132,7 +132,7 @@ def _without_casts(inner: exp.Expr, target: exp.DataType) -> exp.Expr | None:
 
 
 def _noted(literal: exp.Expr, written: exp.Expr) -> exp.Expr:
-    """The literal with the position of the original."""
+    """A literal that stands for a longer expression, marked with the position of that expression."""
     literal.meta.update(written.meta)
     return literal
 
@@ -191,7 +191,7 @@ def type_written(target: exp.DataType) -> str | None:
 
 
 def is_named(kind: SqlType, name: str) -> bool:
-    """May an enum have this type name? Enums in files have no name, so any name fits."""
+    """Whether `name` may refer to this enum. Enums from files are unnamed, so every name is accepted."""
     return kind.family is Family.ENUM and (not kind.enum or name in (kind.enum, kind.enum.rpartition(".")[2]))
 
 
@@ -363,7 +363,7 @@ def _cast_in(node: exp.Cast, zone: str) -> tuple[date | datetime, bool]:
 
 
 def midnight(value: date | datetime) -> datetime:
-    """A date as its first moment; a time as it is."""
+    """Turn a date into its first moment; a timestamp is returned unchanged."""
     return value if isinstance(value, datetime) else datetime(value.year, value.month, value.day)
 
 

@@ -56,7 +56,7 @@ def shown_as(column: exp.Expr, kind: SqlType) -> tuple[ResultType, exp.Expr]:
 
 
 def allows_partition_selection(kind: SqlType) -> bool:
-    """Can partition selection sort and show values of this type as group keys?
+    """Whether partition selection can sort and show values of this type as group keys.
 
     NaN has no order, and the labels of an enum are known without selection.
     """

@@ -77,17 +77,17 @@ class SqlType:
 
     @property
     def is_number(self) -> bool:
-        """Does arithmetic accept it?"""
+        """Whether arithmetic accepts values of this type."""
         return self.family in (Family.INTEGER, Family.NUMERIC, Family.FLOAT)
 
     @property
     def is_string(self) -> bool:
-        """Can it be compared with a quoted literal as text?"""
+        """Whether values of this type compare with a quoted literal as text."""
         return self.family in (Family.TEXT, Family.CHAR)
 
     @property
     def is_moment(self) -> bool:
-        """Is it a date or a timestamp?"""
+        """Whether the type is a date or a timestamp."""
         return self.family in (Family.DATE, Family.TIMESTAMP, Family.TIMESTAMPTZ)
 
 

@@ -62,7 +62,7 @@ def around(node: exp.Expr, *kinds: type[exp.Expr]) -> exp.Expr | None:
 
 
 def holds(tree: exp.Expr, *kinds: type[exp.Expr]) -> bool:
-    """Does the tree contain a node of one of these kinds? Cost: linear."""
+    """Whether a tree contains a node of one of these kinds. Cost: linear."""
     return any(isinstance(node, kinds) for node in nodes(tree))
 
 
@@ -393,7 +393,7 @@ def field_of(expression: exp.Expr | None) -> exp.Extract | None:
 
 
 def has_fraction(field: exp.Extract) -> bool:
-    """May the field have a fraction? Seconds may, unless the moment is truncated to whole seconds."""
+    """Whether an EXTRACT may have a fraction: seconds may, unless the moment is truncated to whole seconds."""
     return field.this.name.upper() in ("EPOCH", "SECOND") and not isinstance(field.expression, exp.TimestampTrunc)
 
 
@@ -408,7 +408,7 @@ def named_sql(expression: exp.Expr, name: str) -> exp.Alias:
 
 
 def is_type(data_type: exp.DataType, *kinds: str) -> bool:
-    """Is the type one of these? Unlike `DataType.is_type`, this does not parse the names each time.
+    """Whether a type is one of these. Unlike `DataType.is_type`, this does not parse the names each time.
 
     >>> is_type(exp.DataType.build("DECIMAL(9, 2)"), "bigint", "decimal")
     True

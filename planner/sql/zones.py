@@ -42,7 +42,7 @@ def zone_named(text: str) -> str | None:
 
 
 def is_utc(zone: str) -> bool:
-    """Is it a name of UTC?
+    """Whether a name of a time zone means UTC.
 
     >>> is_utc("GMT"), is_utc("Europe/London")
     (True, False)

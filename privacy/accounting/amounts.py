@@ -87,12 +87,12 @@ class Charge:
 
     @property
     def epsilon(self) -> float:
-        """Epsilon as a float, for people."""
+        """Epsilon as the nearest float, for display."""
         return float(Decimal(self.nano_epsilon).scaleb(-NANO_DIGITS))
 
     @property
     def delta(self) -> float:
-        """Delta as a float, for people."""
+        """Delta as the nearest float, for display."""
         return float(Decimal(self.atto_delta).scaleb(-ATTO_DIGITS))
 
 

@@ -97,12 +97,12 @@ class BudgetFilter:
         return BasicAccountant()
 
     def admits(self, spent: Charge, charge: Charge) -> bool:
-        """Does `charge` fit beside what is already spent? All of the budget may be spent."""
+        """Whether the budget can pay `charge` on top of what is already spent. All of the budget may be spent."""
         total = spent + charge
         return total.nano_epsilon <= self.granted.nano_epsilon and total.atto_delta <= self.granted.atto_delta
 
     def left(self, spent: Charge) -> Charge:
-        """What is left; zero if the grant was lowered below what is spent."""
+        """The amount that is left; zero if the grant was lowered below what is spent."""
         return Charge(
             max(0, self.granted.nano_epsilon - spent.nano_epsilon), max(0, self.granted.atto_delta - spent.atto_delta)
         )

@@ -159,7 +159,7 @@ class RenyiCurve(PrivacyEvent):
 
     def __post_init__(self) -> None:
         if len(self.orders) != len(self.divergences):
-            raise InvalidParameter("a Renyi curve has one divergence per order")
+            raise InvalidParameter("a Renyi curve must have exactly one divergence for each order")
         if not rising(self.orders):
             raise InvalidParameter("the orders of a Renyi curve rise from above 1")
         if not all(bound >= 0 for bound in self.divergences):

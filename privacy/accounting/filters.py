@@ -60,7 +60,7 @@ class PrivacyFilter(Protocol[A]):
         """The (epsilon, delta) that is never exceeded."""
 
     def admits(self, spent: A, charge: A) -> bool:
-        """Does `charge` fit beside what is already spent?"""
+        """Whether the budget can pay `charge` on top of what is already spent."""
 
 
 AnyFilter = BudgetFilter | ZCDPFilter | RenyiFilter

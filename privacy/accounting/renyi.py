@@ -70,7 +70,7 @@ def divergence(event: PrivacyEvent, order: float) -> Fraction | None:
 
 
 def linear_rate(event: PrivacyEvent) -> Fraction | None:
-    """rho of an event whose divergence is bounded by rho * order and by nothing else; exact. None for others."""
+    """The rho of an event whose only bound on its divergence is rho * order; exact. None for other events."""
     if isinstance(event, ZCDP):
         return decimal_fraction(event.rho)
     if isinstance(event, DiscreteGaussian):
@@ -126,11 +126,11 @@ def epsilon_at(order: float, divergence: float, delta: float) -> float:
 
 
 def divergence_budget(epsilon: float, delta: float, alpha: float) -> float:
-    """The largest rho at order alpha that is worth (epsilon, delta), rounded down.
+    """The largest divergence rho at order alpha that implies (epsilon, delta)-DP, rounded down.
 
         rho = epsilon - ln((alpha - 1) / alpha) + (ln delta + ln alpha) / (alpha - 1)
 
-    Returns: zero or less where no divergence of this order is worth it.
+    Returns: zero or less if no divergence of this order implies it.
     Raises: InvalidParameter for a parameter out of range.
     """
     if not 0 < delta < 1:
@@ -175,13 +175,16 @@ def divergence_within(order: float, grant: Charge, share: Fraction = Fraction(1)
 
 
 def price(order: float, delta: float) -> float:
-    """epsilon minus divergence at a finite order, rounded up; negative where delta is large for the order."""
+    """What the conversion to (epsilon, delta) adds to a divergence of this finite order, rounded up.
+
+    It is negative if delta is large for the order.
+    """
     slack = _SLACK * (1 + (1 - math.log(delta) + math.log(order)) / (order - 1))
     return math.log1p(-1 / order) - (math.log(delta) + math.log(order)) / (order - 1) + slack
 
 
 def _down(amount: Fraction) -> int:
-    """In multiples of 1e-15; below UNBOUNDED, at which nothing is claimed any more."""
+    """An amount in multiples of 1e-15, rounded down and below UNBOUNDED, which stands for no bound."""
     femto: Fraction = amount * 10**FEMTO_DIGITS
     return max(-1, min(UNBOUNDED - 1, math.floor(femto)))
 
@@ -205,7 +208,7 @@ class RenyiAccountant:
 
     @property
     def nothing(self) -> RenyiSpent:
-        """Zero at every order."""
+        """The curve of spending nothing: zero at every order."""
         return RenyiSpent((0,) * len(self.orders), 0, self.orders)
 
     def charge(self, event: PrivacyEvent) -> RenyiSpent:
@@ -218,7 +221,7 @@ class RenyiAccountant:
         return RenyiSpent(tuple(map(femto, bounds)), own_delta(event), self.orders)
 
     def epsilon(self, spent: RenyiSpent, delta: float) -> float:
-        """By the tight conversion at the best of the orders, after the releases' own deltas."""
+        """The least epsilon of the spending at `delta`, over all orders. The releases' own deltas come off first."""
         left = Charge.granted(0.0, delta).atto_delta - spent.atto_delta
         if spent == self.nothing:
             return 0.0
@@ -286,7 +289,7 @@ class RenyiFilter:
         return cls(granted, limits, reserved, RenyiAccountant(orders))
 
     def admits(self, spent: RenyiSpent, charge: RenyiSpent) -> bool:
-        """Does `charge` fit beside what is already spent? All of the budget may be spent."""
+        """Whether the budget can pay `charge` on top of what is already spent. All of the budget may be spent."""
         total = spent + charge
         if total.orders != self.accountant.orders or total.atto_delta > self.event_delta:
             return False

@@ -136,11 +136,11 @@ class ZCDPFilter:
 
     @property
     def accountant(self) -> ZCDPAccountant:
-        """The accountant whose amounts the filter admits: it counts in rho."""
+        """The accountant whose amounts the filter admits. It counts privacy loss in rho."""
         return ZCDPAccountant()
 
     def admits(self, spent: ZCDPSpent, charge: ZCDPSpent) -> bool:
-        """Does `charge` fit beside what is already spent? All of the budget may be spent."""
+        """Whether the budget can pay `charge` on top of what is already spent. All of the budget may be spent."""
         total = spent + charge
         return total.femto_rho <= self.limit and total.atto_delta <= self.event_delta
 

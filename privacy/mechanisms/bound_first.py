@@ -81,7 +81,7 @@ class BoundTest:
 
     @cached_property
     def level(self) -> ThresholdNoise:
-        """The noise of the test."""
+        """The noise and the grid of the test."""
         return ThresholdNoise(int(self.thresholds.units[0]), self.gap, self.epsilon)
 
     @cached_property
@@ -146,7 +146,7 @@ class BoundFirst(Pure):
 
     @property
     def certain(self) -> bool:
-        """Is there one candidate threshold, at the bound or above? The release then has all of epsilon."""
+        """Whether the only candidate threshold is at the bound or above. The release then gets all of epsilon."""
         return len(self.thresholds) == 1 and self.thresholds.units[0] >= bound_thresholds(self.bound).units[0]
 
     @cached_property
@@ -198,7 +198,7 @@ class BoundFirst(Pure):
         return [*chosen, *self.direct.expected_noise(n_groups)]
 
     def check_noise(self, n_groups: int = 1) -> None:
-        """Refuse noise or scores out of range for up to so many groups. Public. Raises: InvalidParameter."""
+        """Refuse noise or scores out of range for up to `n_groups` groups. Public. Raises: InvalidParameter."""
         self.direct.check_noise(n_groups)
         if not self.certain:
             check_levels((self.test(n_groups).level,))
@@ -227,7 +227,7 @@ def bound_test(
 
 
 def left_by_test(epsilon: float) -> float:
-    """The release's part of epsilon; with the test's share a little less than epsilon."""
+    """The part of epsilon that the test leaves for the release; both together spend at most epsilon."""
     return epsilon * (1 - TEST_SHARE) * DOWN
 
 

@@ -51,19 +51,19 @@ class PureBudget:
         return PureDP(self.epsilon)
 
     def share(self, part: float) -> Self:
-        """A budget with a part of epsilon."""
+        """The budget of a part of this epsilon."""
         return replace(self, epsilon=self.epsilon * part)
 
     def selecting(self, split: float, groups: int = 1) -> Fraction:
-        """eps_1 in each of so many groups, if the choice of a threshold has this share. Exact."""
+        """eps_1 of the choice of a threshold in each group, if it gets the share `split` of epsilon. Exact."""
         return exact_epsilon(self.epsilon) * exact(split) / groups
 
     def releasing(self, split: float, groups: int = 1) -> Fraction:
-        """The epsilon that is left in each group. Exact."""
+        """The epsilon that the choice leaves for the release in each group. Exact."""
         return exact_epsilon(self.epsilon) / groups - self.selecting(split, groups)
 
     def scale(self, part: Fraction) -> float:
-        """The noise scale of sensitivity 1 for a part of epsilon."""
+        """The noise scale that a part of epsilon buys at sensitivity 1."""
         return float(1 / part)
 
     def levels(
@@ -81,7 +81,7 @@ class PureBudget:
         return replace(grid, epsilon=part)
 
     def choice_scale(self, selecting: Fraction, length: int) -> float:
-        """The noise scale of `choose` among so many thresholds, in its own steps. Public."""
+        """The noise scale of `choose` among `length` thresholds, in its own steps. Public."""
         del length
         return selection_scale(selecting)
 
@@ -123,7 +123,7 @@ class ConcentratedBudget:
         """The largest rho that (epsilon, delta) buys. Raises: InvalidParameter if it buys none."""
         rho = largest_rho(epsilon, delta)
         if not rho:
-            raise InvalidParameter("this epsilon and delta are too small for zero-concentrated noise")
+            raise InvalidParameter("this epsilon and delta are too small for zcdp accounting")
         return cls(rho, delta)
 
     @cached_property
@@ -137,22 +137,22 @@ class ConcentratedBudget:
         return ZCDP(self.rho)
 
     def share(self, part: float) -> Self:
-        """A budget with a part of rho."""
+        """The budget of a part of this rho."""
         return replace(self, rho=self.rho * part)
 
     def selecting(self, split: float, groups: int = 1) -> Fraction:
-        """eps_s = sqrt(8 rho_s) in each of so many groups, if the choice has this share of rho. Rounded down.
+        """eps_s = sqrt(8 rho_s) of the choice in each group, if it gets the share `split` of rho. Rounded down.
 
         Its log density ratio lies in an interval of length eps_s, which costs eps_s^2 / 8 of rho.
         """
         return Fraction(math.sqrt(8 * split * (self.rho / groups)) * DOWN)
 
     def releasing(self, split: float, groups: int = 1) -> Fraction:
-        """The rho that is left in each group; `levels` rounds it down."""
+        """The rho that the choice leaves for the release in each group; `levels` rounds it down."""
         return Fraction((1 - split) * (self.rho / groups))
 
     def scale(self, part: Fraction) -> float:
-        """sigma of sensitivity 1 for a part of rho."""
+        """The sigma that a part of rho buys at sensitivity 1."""
         return math.sqrt(1 / (2 * part))
 
     def levels(
@@ -172,7 +172,7 @@ class ConcentratedBudget:
         return replace(grid, rho=float(part) * DOWN)
 
     def choice_scale(self, selecting: Fraction, length: int) -> float:
-        """As of a pure budget."""
+        """As `PureBudget.choice_scale`, for `exponential_choice`."""
         return proposal_scale(selecting, length)
 
     def choose(

@@ -68,7 +68,7 @@ class Clip(OneChoice):
 
     @property
     def euclidean(self) -> bool:
-        """Does the L2 norm measure a unit's vector, rather than the L1 norm?"""
+        """Whether a unit's vector is measured by its L2 norm, rather than by its L1 norm."""
         return isinstance(self.budget, ConcentratedBudget)
 
     @property
@@ -120,7 +120,7 @@ class Clip(OneChoice):
         return answer_with_interval(values, np.full(size, index, np.intp), levels, signal, self)
 
     def check_noise(self, n_groups: int = 1) -> None:
-        """Refuse noise or scores out of range for up to so many groups. Public. Raises: InvalidParameter."""
+        """Refuse noise or scores out of range for up to `n_groups` groups. Public. Raises: InvalidParameter."""
         self._check_choice(n_groups)
         check_levels(self._levels)
         check_levels(self._rounded(max(1, n_groups)))
@@ -151,7 +151,7 @@ class Clip(OneChoice):
         return self.charge * max(1, n_groups) * self.budget.mean_noise * scale
 
     def doubt(self, n_groups: int) -> float:
-        """The unit of `signal`, in multiples of tau; 0 if there is no choice."""
+        """The value at which `NoisyAnswer.signal` is 1, in multiples of tau; 0 if no threshold is chosen."""
         if len(self.thresholds) == 1:
             return 0.0
         return self.selection.doubt(self._noise_price(n_groups), float(self._selecting))

@@ -97,7 +97,7 @@ class ReleasedHistogram:
         return tuple(rounded_up(self.unit * 2.0 ** (self.first + place)) for place in range(len(self.people) - 1))
 
     def noise(self, buckets: int) -> int:
-        """What none of so many empty buckets exceeds, but with FAMILY_WISE probability.
+        """A bound on the noise of the empty buckets: with probability at most FAMILY_WISE one of them exceeds it.
 
         Args:
           buckets: how many a tuning has, in all its histograms.
@@ -129,7 +129,7 @@ class ReleasedHistogram:
 
 
 def rounded_up(value: float) -> float:
-    """A whole number as it is; any other to three significant digits, up, or down by a millionth at most.
+    """Round up to three significant digits. Whole numbers stay; an excess of at most a millionth is dropped.
 
     >>> rounded_up(1048576.0), rounded_up(0.23441), rounded_up(120.00001)
     (1048576.0, 0.235, 120.0)

@@ -100,9 +100,9 @@ class Gem(OfBudget):
         check_gap(self.gap)
         check_confidence(self.confidence)
         if not 0 <= self.c < math.inf:
-            raise InvalidParameter("c is finite and not negative")
+            raise InvalidParameter("c must be finite and not negative")
         if self.sample is not None and not isinstance(self.budget, PureBudget):
-            raise InvalidParameter("sampling amplifies pure privacy only")
+            raise InvalidParameter("a question on a sample must have delta 0")
 
     def release(self, answer: TruncatedAnswer, entropy: Entropy) -> NoisyAnswer:
         """Release one noisy value per group. Only thresholds that can still win are solved.
@@ -120,7 +120,7 @@ class Gem(OfBudget):
         return answer_with_interval(values, choice.index, steps, np.maximum(values, 0.0) / price[choice.index], self)
 
     def check_noise(self, n_groups: int = 1) -> None:
-        """Refuse noise or scores out of range for up to so many groups. Public. Raises: InvalidParameter."""
+        """Refuse noise or scores out of range for up to `n_groups` groups. Public. Raises: InvalidParameter."""
         selecting, releasing = self._budgets(n_groups)
         self._scores(selecting, releasing, n_groups)  # more groups leave less for each, and cost more in the scores
         check_scale(self.budget.choice_scale(selecting, len(self.thresholds)))
@@ -142,7 +142,7 @@ class Gem(OfBudget):
         return half_widths(self._levels(self._budgets(n_groups)[1]), self.confidence)
 
     def doubts(self, n_groups: int = 1) -> tuple[float, ...]:
-        """The unit in which a value's `signal` is measured, in multiples of tau, per threshold."""
+        """For each threshold, the value at which `NoisyAnswer.signal` is 1, in multiples of tau."""
         selecting, releasing = self._budgets(n_groups)
         charged = 1.0 if self.nested else self.c
         return tuple(self.selection.doubt(self._noise_price(part, charged), float(selecting)) for part in releasing)

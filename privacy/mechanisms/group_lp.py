@@ -56,7 +56,7 @@ class GroupLp:
 
     @property
     def epsilon(self) -> float:
-        """What one release spends, for all groups together."""
+        """The epsilon that one release spends, for all groups together."""
         return self.scalar.epsilon
 
     @property
@@ -99,7 +99,7 @@ class GroupLp:
         if self._sampled:
             return self
         if not kinds:
-            raise InvalidParameter("at least one kind of unit is needed")
+            raise InvalidParameter("group_lp needs at least one relation of privacy units")
         most = max(reached for _, reached in kinds)
         scalar = self.scalar
         if isinstance(scalar, LaplaceOrGaussian):
@@ -114,7 +114,7 @@ class GroupLp:
         return isinstance(self.scalar, Gem) and self.scalar.sample is not None
 
     def capacities(self, n_groups: int) -> Capacities:
-        """What units of each relation may contribute to each of so many groups. Public."""
+        """The most that units of each relation may contribute to each of the groups. Public."""
         if not self.kinds:
             return ALIKE
         scalar = self.scalar.chosen(n_groups) if isinstance(self.scalar, LaplaceOrGaussian) else self.scalar
@@ -122,15 +122,15 @@ class GroupLp:
         return capacities_of(self.kinds, scalar.groups_per_unit, n_groups, gaussian)
 
     def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
-        """As the scalar mechanism."""
+        """As `expected_noise` of the scalar mechanism."""
         return self.scalar.expected_noise(n_groups)
 
     def check_noise(self, n_groups: int = 1) -> None:
-        """As the scalar mechanism. Raises: InvalidParameter."""
+        """As `check_noise` of the scalar mechanism. Raises: InvalidParameter."""
         self.scalar.check_noise(n_groups)
 
     def epsilon_if_bound_fails(self, n_groups: int) -> float:
-        """As the scalar mechanism, for all groups."""
+        """As `epsilon_if_bound_fails` of the scalar mechanism, for all groups."""
         return self.scalar.epsilon_if_bound_fails(n_groups)
 
 

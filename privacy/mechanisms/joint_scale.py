@@ -91,7 +91,7 @@ class ScaledSum:
 
     @property
     def epsilon(self) -> float:
-        """What the release of this sum spends, its test included, for all groups together."""
+        """The epsilon that the release of this sum spends, its test included, for all groups together."""
         return self.chosen.epsilon if self.spends is None else self.spends
 
     @property
@@ -128,7 +128,7 @@ class ScaledSum:
         return [(once * tau, once * reach) for tau, reach in (*chosen, *at_bound)]
 
     def check_noise(self, n_groups: int = 1) -> None:
-        """Refuse noise or scores out of range for up to so many groups. Public. Raises: InvalidParameter."""
+        """Refuse noise or scores out of range for up to `n_groups` groups. Public. Raises: InvalidParameter."""
         self.chosen.check_noise(n_groups)
         if self.direct is not None and self.test is not None:
             self.direct.check_noise(n_groups)

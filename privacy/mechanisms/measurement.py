@@ -27,7 +27,7 @@ class OfBudget:
 
     @property
     def epsilon(self) -> float:
-        """What one release spends, for all groups together; for rho, at `delta`."""
+        """The epsilon that one release spends, for all groups together; a budget of rho states it at `delta`."""
         return self.budget.epsilon
 
     @property
@@ -106,11 +106,11 @@ class Released(Protocol):
 
     @property
     def epsilon(self) -> float:
-        """What one release spends, for all groups together."""
+        """The epsilon that one release spends, for all groups together."""
 
     @property
     def event(self) -> PrivacyEvent:
-        """What one release costs, for the accountant."""
+        """The privacy event of one release, from which the accountant computes its cost."""
 
 
 class Measurement(Released, Protocol):
@@ -186,4 +186,4 @@ class ServedGroupMeasurement(GroupMeasurement, Protocol):
     """A group measurement that a server runs."""
 
     def check_noise(self, n_groups: int) -> None:
-        """Refuse noise out of range for up to so many groups. Public. Raises: InvalidParameter."""
+        """Refuse noise out of range for up to `n_groups` groups. Public. Raises: InvalidParameter."""

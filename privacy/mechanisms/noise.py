@@ -87,7 +87,7 @@ class ThresholdNoise:
 
     @cached_property
     def sensitivity(self) -> int:
-        """By how many steps v // step moves at most when one unit comes or goes."""
+        """The most steps by which v // step moves when one unit comes or goes."""
         # The gap is the float that the solver multiplied with, so its binary value is the exact one here.
         part, whole = float(self.gap).as_integer_ratio()
         return -((-(whole + part) * self.tau_units) // (whole * self.step))
@@ -144,7 +144,7 @@ class ThresholdNoise:
 
 
 class IntegerNoise(ThresholdNoise):
-    """A release of an integer v that moves by at most so many units, with Laplace noise.
+    """A release with Laplace noise of an integer v that moves by a bounded number of units.
 
     epsilon-DP by the proof of `ThresholdNoise`, with the sensitivity as the threshold.
     """

@@ -48,7 +48,7 @@ class NoiseSum:
 
     @classmethod
     def counted(cls, laplace: Floats, times: Floats, sigma: float = 0.0) -> NoiseSum:
-        """As `of`, with so many Laplace noises of each scale.
+        """As `of`, with several Laplace noises of each scale.
 
         Args:
           laplace: (k,) scales; signs and repetitions do not matter.
@@ -70,7 +70,7 @@ class NoiseSum:
 
     @property
     def variance(self) -> float:
-        """Of the sum: variances of independent noises add up."""
+        """The variance of the sum: variances of independent noises add up."""
         return self.sigma**2 + sum(2 * count * scale**2 for scale, count in self.laplace)
 
     @property
@@ -172,7 +172,7 @@ def _length(noise: NoiseSum, spacing: float) -> int:
 
 
 def step_at_most(tau: Floats) -> Floats:
-    """The most that one grid step of a release at these thresholds weighs, for any mechanism.
+    """A bound on the grid step of any mechanism's release at each of these thresholds, in normalised weight.
 
     A step is 2^-20 of tau at most, or one unit (`ThresholdNoise`); in `l1_clip` and `l2_clip` it is 2^-24 of tau.
     """
@@ -189,7 +189,7 @@ def sum_interval(
     weights: Floats,
     confidence: float,
 ) -> tuple[float, float]:
-    """How far a weighted sum of truncated answers lies below and above that of their released values, at most.
+    """Bound how far a weighted sum of truncated answers lies below and above that of their released values.
 
     Each of n releases is step (v // step + Z) of a v at most gap tau below its truncated answer. Z is independent of
     the others' given all thresholds. So its truncated answer is its value, minus step Z, plus between 0 and the

@@ -168,7 +168,7 @@ class GroupThreshold:
         check_levels((self._level(n_groups),))
 
     def threshold(self, n_groups: int = 1) -> float:
-        """The least noisy number of units that is shown. Public."""
+        """The least noisy number of units at which a group is shown. Public."""
         level = self._level(n_groups)
         return self._least_steps(level) * level.step_weight
 
@@ -259,7 +259,7 @@ class VoteThreshold:
 
     @property
     def is_gaussian(self) -> bool:
-        """Is the noise Gaussian, and a vote in each of k groups 1 / sqrt(k)? Otherwise Laplace's and 1 / k."""
+        """Whether noise is Gaussian and a vote in each of k groups 1 / sqrt(k); else Laplace noise and 1 / k."""
         return self._rho > 0
 
     def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy) -> NDArray[np.intp]:
@@ -277,7 +277,7 @@ class VoteThreshold:
         return self.shown(self.votes(tuples, row), entropy)
 
     def shown(self, votes: Ints, entropy: Entropy) -> NDArray[np.intp]:
-        """The groups whose noisy votes reach the threshold, of those with votes.
+        """The groups that have votes and whose noisy votes reach the threshold.
 
         Args:
           votes: (G,) of each group, from `votes`.
@@ -314,7 +314,7 @@ class VoteThreshold:
         check_scale(self._level.scale)
 
     def threshold(self, n_groups: int = 1) -> float:
-        """The least noisy number of votes that is shown. Public, and the same for any number of groups."""
+        """The least noisy sum of votes at which a group is shown. Public, and the same for any number of groups."""
         del n_groups
         return self._least_steps * self._level.step_weight
 

@@ -26,7 +26,7 @@ quantiles of even rows erred three times as much at epsilon 0.1, as most rows co
 
 
 def default_beyond(epsilon: float, n_codes: int, times: int = 1) -> int:
-    """k of MAX and MIN: so many people that the empty end of the grid is no likelier than they are. Public.
+    """The default k for MAX and MIN: how many people should lie beyond the drawn value. Public.
 
     The n_codes values beyond all people have together the weight of one value in the middle if n_codes exp(-gamma k)
     = 1, gamma = epsilon / (2 times) per person.
@@ -72,14 +72,14 @@ class Rank:
 
     @property
     def below(self) -> int:
-        """What a weight of one at v or below adds to the offset."""
+        """How much a row (for an extreme: a person) at v or below adds to the offset."""
         if self.quantile is None:
             return 0 if self.highest else 1
         return PARTS - self._parts
 
     @property
     def above(self) -> int:
-        """What a weight of one above v subtracts from the offset."""
+        """How much a row (for an extreme: a person) above v subtracts from the offset."""
         if self.quantile is None:
             return 1 if self.highest else 0
         return self._parts
@@ -93,17 +93,17 @@ class Rank:
 
     @property
     def height(self) -> float:
-        """A number with which the ranks of one batch rise."""
+        """A number to sort the ranks of one batch by."""
         if self.quantile is not None:
             return self.quantile
         return -self.beyond if self.highest else self.beyond
 
     def caps(self, tau: int) -> tuple[int, int]:
-        """What one unit may add to A, and to B: tau, and more of the side that weighs less, at most 2^32.
+        """The most rows that one unit may add to A, and to B: tau, and more on the side that weighs less.
 
-        More costs nothing. For a 90th percentile a unit may have 9 tau rows below the value for tau above it, which
-        weigh the same. A unit with more rows than that on both sides adds nothing to the offset, like one whose rows
-        are spread as all are.
+        Neither exceeds 2^32. The further rows cost nothing. For a 90th percentile a unit may have 9 tau rows below
+        the value for tau above it, which weigh the same. A unit with more rows than that on both sides adds nothing
+        to the offset, like one whose rows are spread as all are.
 
         Args:
           tau: a number of rows.
@@ -114,7 +114,7 @@ class Rank:
         return min(more, _MOST_TAU), min(less, _MOST_TAU)
 
     def moves(self, tau: int) -> int:
-        """By how much a unit within `caps` moves the offset of any v at most.
+        """The most by which a unit within `caps` moves the offset of any v.
 
         If its rows come, A and B grow. So the offset moves by at most below times the one cap, or above times the
         other.
@@ -136,7 +136,7 @@ MOST_CODES = 1 << 24
 """The largest grid. A value far from the rank is drawn with probability at most MOST_CODES e^-60."""
 
 FAR = 60.0
-"""A value counts as far if its score is so many e-folds below the best one's."""
+"""A value counts as far if its weight is below e^-FAR times the largest weight."""
 
 _POINT = 140
 """Weights are whole numbers of 2^-140: doubles in [e^-60, 1] are exact."""
@@ -149,8 +149,8 @@ _DRAWS = POINT_BITS // _BITS
 _SCALE = 2.0**50
 
 SLACK = 2.0**-25
-"""What a draw may lose beyond its exact law, as an epsilon. It is twice the deviation of `uniform` from uniform, ten
-times 2^-34, and twice that of exp, 2^-46, with room."""
+"""The epsilon that rounding may add to a draw, beyond that of its exact distribution. It covers twice the deviation
+of `uniform` from uniform, ten times 2^-34, and twice the error of exp, 2^-46."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -173,7 +173,7 @@ class Ranks(Private):
         return int(self.offsets[np.searchsorted(self.codes, code, side="right")])
 
     def draw(self, gamma: float, points: Iterator[int]) -> int:
-        """`draw_code` by the next point."""
+        """Draw a value with `draw_code`, by the next of the random numbers."""
         return draw_code(self, gamma, next(points))
 
 
@@ -201,19 +201,21 @@ def weight_of(loss: float) -> int:
 
 
 def draw_code(ranks: Ranks, gamma: float, point: int) -> int:
-    """A value v of the grid with probability proportional to exp(-gamma s(v)), its distance s(v) from the rank.
+    """Draw a grid value v with probability proportional to exp(-gamma s(v)), s(v) being its distance from the rank.
 
-    s(v) = max(0, offset(v - 1), -offset(v)): 0 if the rank lies among the rows of v. Values between two rows' values
-    have one distance and are drawn as one. Values whose distance is 60 / gamma above the smallest count as that far.
+    s(v) = max(0, offset(v - 1), -offset(v)): 0 if the rank lies among the rows of v. Grid values between two
+    neighbouring rows have one distance and are drawn as one. A distance of more than 60 / gamma above the smallest
+    counts as 60 / gamma above it.
 
-    Privacy: if s(v) moves by at most D for every v, the law changes by at most exp(2 gamma D), and SLACK. With m the
-      smallest distance, the weight max(e^(-gamma s), e^(-60 - gamma m)) of every value moves by a factor e^(gamma D),
-      and so does their sum. Only the order of the rows and the gaps between them enter.
+    Privacy: if s(v) differs by at most D between neighbours for every v, the probability of each value differs by a
+      factor of at most exp(2 gamma D + SLACK); SLACK is for rounding. Proof: let m be the smallest distance. The
+      weight max(e^(-gamma s), e^(-60 - gamma m)) of every value moves by a factor of at most e^(gamma D), and so does
+      their sum. Only the order of the rows and the gaps between them enter.
 
     Args:
-      ranks: of one group.
+      ranks: the offsets of one group's values from the wanted rank.
       gamma: > 0, per unit of the offsets.
-      point: from `uniform`.
+      point: the random number that decides the draw: POINT_BITS uniform bits, from `uniform`.
     Cost: linear in the values that are less than 60 / gamma away, and a search for them.
     Source: McSherry and Talwar (FOCS 2007); for quantiles Smith (STOC 2011), algorithm 2.
     """
@@ -256,7 +258,7 @@ def check_codes(n_codes: int) -> None:
 
 
 STEP = 1 << 24
-"""A unit moves an offset by so many steps of the search."""
+"""The number of the search's steps by which one unit moves an offset."""
 
 
 @dataclass(frozen=True)
@@ -285,7 +287,7 @@ class WidthSearch:
 
     @property
     def comparisons(self) -> int:
-        """How many noisy comparisons there are."""
+        """The number of noisy comparisons of one search."""
         return max(1, math.ceil(math.log2(self._widths + 1)))
 
     @property
@@ -295,7 +297,7 @@ class WidthSearch:
 
     @property
     def margin(self) -> int:
-        """What noise exceeds in no comparison, but with probability `missing`.
+        """A bound that the noise of all comparisons stays within, except with probability `missing`.
 
         P(noise >= x) = a^x / (1 + a), a = exp(-1 / scale), for whole x.
         """

@@ -108,11 +108,11 @@ class RankBatch(Pure):
 
     @property
     def is_extreme(self) -> bool:
-        """Does the batch count people, and not rows?"""
+        """Whether the ranks count people (extremes) rather than rows (quantiles)."""
         return self.ranks[0].quantile is None
 
     def rows_off(self, tau: float, n_groups: int) -> float:
-        """By how many rows (for extremes, people) a rank is off at most, at the confidence. Public."""
+        """The most rows (for extremes, people) by which a drawn rank is wrong, at the confidence. Public."""
         off = math.log(self.n_codes / (1 - self.confidence)) * self._rows_of_noise(n_groups)
         return off * (1.0 if self.is_extreme else tau)
 
@@ -275,7 +275,7 @@ class RankRelease:
 
     @property
     def epsilon(self) -> float:
-        """An equal share of the batch's."""
+        """The epsilon of this rank: an equal share of the batch's."""
         return self.batch.epsilon / len(self.batch.ranks)
 
     @property
@@ -284,7 +284,7 @@ class RankRelease:
         return PureDP(self.epsilon)
 
     def check_noise(self, n_groups: int) -> None:
-        """Refuse noise that is out of range for so many groups. Public. Raises: InvalidParameter."""
+        """Refuse noise that is out of range for `n_groups` groups. Public. Raises: InvalidParameter."""
         self.batch.check_noise(n_groups)
 
     def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:

@@ -1,5 +1,6 @@
-"""What rows weigh on either side of a value, for rows with one owner and with several, so that no unit moves a rank
-far.
+"""The weight of the rows on either side of a value, bounded for each unit, so that no unit moves a rank far.
+
+`OwnRows` is for rows with one owner each, `SharedRows` for rows with several.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from privacy.truncation.truncate import truncate
 from privacy.units import ONE, Int32s, Ints
 
 TAU = 1 << 24
-"""What one unit's scaled rows weigh together at most: a row weighs TAU / tau."""
+"""The most that the scaled rows of one unit weigh together. A row weighs TAU / tau, or less."""
 
 _MOST_OWN_ROWS = 1 << 32
 _MOST_WEIGHT = 1 << 41
@@ -35,7 +36,7 @@ class OwnRows(Private):
       unit: (m,) int32 in [0, n_units).
       group: (m,) int64 in [0, n_groups).
       value: (m,) int64 in [0, n_codes).
-      rows: (m,) int64 how many they are, in [1, 2^32].
+      rows: (m,) int64 the number of equal rows that each entry stands for, in [1, 2^32].
       n_codes: D, the number of values of the public grid.
     """
 
@@ -63,7 +64,10 @@ class OwnRows(Private):
         return cls(unit, group, value, rows, n_units, tuples.n_groups, n_codes)
 
     def contributions(self) -> Ints:
-        """(n_units,) the rows of each unit; 2^31 rows of 2^32 at most, so nothing overflows."""
+        """(n_units,) the number of rows of each unit.
+
+        There are at most 2^31 entries of at most 2^32 rows each, so int64 does not overflow.
+        """
         contribution = np.zeros(self.n_units, np.int64)
         np.add.at(contribution, self.unit, self.rows)
         return contribution
@@ -157,8 +161,8 @@ def _outermost(unit: Int32s, group: Ints, value: Ints, *, highest: bool) -> tupl
 _MOST_SHARED_ROWS = 1 << 31
 
 SLACK = 2.0**-24
-"""What a draw may lose beyond its exact law: `rank.SLACK` for each number that it takes. On average that is at most
-two pairs, as at least every other pair is accepted."""
+"""The epsilon that rounding may add to a draw beyond that of its exact distribution: `rank.SLACK` for each random
+number that it takes. On average that is at most two pairs, as at least every other pair is accepted."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +180,7 @@ class Sharing:
     solver: SolverName = "certified"
 
     def reached(self, n_groups: int) -> int:
-        """The most groups of one unit's rows."""
+        """The most groups that one unit's rows fall into."""
         n_groups = max(1, n_groups)
         return n_groups if self.groups_per_unit is None else min(self.groups_per_unit, n_groups)
 
@@ -203,11 +207,11 @@ class SharedRows(Private):
         self._sharing = sharing
 
     def together(self) -> CodedJoinTuples:
-        """The rows of all groups as those of one."""
+        """The rows of all groups, taken together as one group."""
         return encode(replace(self._joined, group=np.zeros_like(self._joined.group), n_groups=1))
 
     def by_group(self, tau: int) -> Iterator[GroupRows]:
-        """Each group's rows, of which no owner adds more than `Rank.caps` of tau to either side of a value."""
+        """Yield the rows of each group. Their offsets count at most `Rank.caps(tau)` of one unit on either side."""
         coded = encode(self._joined)
         for group in range(self._joined.n_groups):
             here = slice(int(coded.row_start[group]), int(coded.row_start[group + 1]))
@@ -255,7 +259,7 @@ class GroupRows:
         return below - above + rank.shift * ONE
 
     def slack(self, rank: Rank) -> int:
-        """By how much an offset may lie below a smaller value's, from the solver's gap."""
+        """The most by which the solver's gap lets an offset fall from one value to a larger one."""
         under, over = rank.caps(self._tau)
         return int(self._sharing.gap * ONE * (rank.below * under + rank.above * over)) + 1 if self._sharing.gap else 0
 
@@ -307,17 +311,18 @@ class SharedRanks(Private):
         return self.rows.offset(self.rank, int(np.searchsorted(self.codes, code, side="right")))
 
     def draw(self, gamma: float, points: Iterator[int]) -> int:
-        """A value with the law of `draw_code`, except that each far value counts as far by itself, not beside the
-        smallest.
+        """Draw a value with the distribution of `draw_code`, computing few of the offsets.
 
-        Exact, by rejection. Offsets rise, so known offsets bound the law from above between their places. A value is
-        drawn by the bounds and kept with the probability by which the bound overstates it. Otherwise its offsets are
-        computed, which tightens the bounds. Places where the bounds are widest are solved first, until at least every
-        second draw is kept. The law of the value does not depend on what is solved.
+        One thing differs: a value counts as far by its own distance, not by its distance above the smallest one.
+
+        The draw is exact, by rejection. Offsets rise, so known offsets bound the weights of the values between their
+        places. A value is drawn by these bounds and accepted with probability weight / bound. If it is rejected, its
+        offsets are known, which tightens the bounds. Places where the bounds are widest are solved first, until at
+        least every second draw is accepted. The distribution of the value does not depend on what is solved.
 
         Args:
           gamma: > 0, per unit of the offsets.
-          points: from `uniform`, as many as it takes.
+          points: random numbers from `uniform`; a draw takes two for each attempt.
         Cost: for most data 20 to 50 places, of two programs each.
         """
         law = _Bounds(self, gamma)
@@ -344,7 +349,7 @@ class _Bounds:
         self._places: list[int] = sorted({0, last, self._guess(0, last)})
 
     def sharpen(self) -> None:
-        """Solve places until all bounds together are at most twice what the law weighs at least."""
+        """Solve places until the upper bounds add up to at most twice the lower bounds."""
         while True:
             cells = [self._cell(low, high) for low, high in zip(self._places, self._places[1:], strict=False)]
             own = sum(self._between(place) for place in self._places)
@@ -356,17 +361,17 @@ class _Bounds:
             self._know(self._halved(low, high))
 
     def proposed(self, point: int) -> tuple[int, int]:
-        """A value by the bounds, and the bound of its weight."""
+        """Draw a value with probability proportional to its upper bound; return the value and this bound."""
         parts = list(self._parts())
         drawn = sum(length * weight for _, length, weight in parts) * point >> POINT_BITS
         for start, length, weight in parts:
             if drawn < length * weight:
                 return start + drawn // weight, weight
             drawn -= length * weight
-        raise AssertionError("a point lies below the sum of all")
+        raise AssertionError("the drawn point is beyond the sum of all weights")
 
     def weight(self, code: int) -> int:
-        """The weight of a value; it makes the places beside it known."""
+        """The weight of a value. Its offsets are computed and remembered."""
         place = int(np.searchsorted(self._ranks.codes, code, side="right"))
         at = place > 0 and int(self._ranks.codes[place - 1]) == code
         for known in {place - at, place}:
@@ -396,7 +401,7 @@ class _Bounds:
         return self._gap(place)[1] * self._weight(abs(self._offset(place)))
 
     def _cell(self, low: int, high: int) -> tuple[int, int]:
-        """What the values between two known places weigh at most, and at least."""
+        """Bounds on the weight of the values between two known places: an upper one, and a lower one."""
         codes = self._ranks.codes
         size = int(codes[high - 1]) - int(codes[low]) + 1
         most = self._weight(self._least(low, high))

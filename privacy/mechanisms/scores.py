@@ -175,7 +175,7 @@ class Scores:
         return worst
 
     def terms(self, own: int, index: int, rivals: Ints) -> Floats:
-        """(L,) what each rival adds to the score of threshold `index` at value `own`, before the maximum."""
+        """(L,) the terms of threshold `index`'s score, one per rival threshold; the score is their maximum."""
         terms: Floats = (rivals - own + self._offset[index]) * self._inverse[index]
         return terms
 

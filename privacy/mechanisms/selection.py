@@ -74,14 +74,14 @@ class SelectionSettings:
         if not (0 < self.split < 1 and 0 < self.beta < 1):
             raise InvalidParameter("split and beta are between 0 and 1")
         if self.rarity is not None and not 1 < self.rarity < math.inf:
-            raise InvalidParameter("rarity is finite and above 1")
+            raise InvalidParameter("rarity must be a finite number above 1")
         if not 0 <= self.growth < math.inf:
             raise InvalidParameter("growth is finite and not negative")
         if not 0 <= self.first < math.inf:
             raise InvalidParameter("first must be finite and not negative")
 
     def farthest(self, thresholds: Thresholds, selecting: float, n_groups: int = 1) -> float:
-        """t = 2 ln(L G / beta) / eps_1: the price that no threshold's noise exceeds, but with probability beta.
+        """t = 2 ln(L G / beta) / eps_1: with probability 1 - beta no threshold's noise exceeds it.
 
         Args:
           selecting: eps_1 of the choice in one group.
@@ -90,7 +90,7 @@ class SelectionSettings:
         return 2 * math.log(len(thresholds) * max(1, n_groups) / self.beta) / selecting
 
     def doubt(self, price: float, selecting: float) -> float:
-        """The most people that a choice overlooks, over `CLIPPED_SHARE`, but for one choice in twenty.
+        """How many people a choice may overlook, divided by `CLIPPED_SHARE`. One choice in twenty overlooks more.
 
         The noise of the choice hides 2 ln(20) / eps_1 of them, beside those that it accepts.
 
@@ -151,7 +151,7 @@ class Choice(Private):
 
 
 def settled_values(answer: TruncatedAnswer, index: NDArray[np.intp] | int) -> Ints:
-    """(G,) every group's value at its threshold, solved where its bounds differ.
+    """(G,) the exact value of each group at its threshold, which is solved if its bounds differ.
 
     Args:
       index: (G,) a level per group, or one for all.
@@ -165,7 +165,7 @@ def settled_values(answer: TruncatedAnswer, index: NDArray[np.intp] | int) -> In
 
 
 def choose(answer: TruncatedAnswer, scores: Scores | ExceedanceScores, noise: Ints) -> Choice:
-    """The argmin of score - noise in every group, the first of equals.
+    """Choose the threshold with the least score - noise in every group; of equals the first.
 
     The noise is drawn before anything is solved. So the outcome is the same as if every threshold had been solved
     (docs/mathematics.md, section 6.6).
@@ -233,7 +233,7 @@ failures have a chance below exp(-3000), so the source is broken."""
 
 
 def proposal_scale(epsilon: Fraction, length: int) -> float:
-    """The scale of the draws of `exponential_choice` among so many thresholds, rounded up. Public."""
+    """The scale of the draws of `exponential_choice` among `length` thresholds, rounded up. Public."""
     return float_at_least(2 * SENSITIVITY * length / epsilon)
 
 

@@ -82,7 +82,7 @@ class SummedAnswer(Private):
         return None if counted is None else self._added(counted)
 
     def sharpen(self, group: int, index: int) -> None:
-        """Sharpen the fewest groups that hold half of what is unknown of the sum at the threshold.
+        """Sharpen the fewest groups that hold half of the gap between the sum's bounds at the threshold.
 
         Most groups are nearly known, and a choice seldom needs the exact sum.
         """
@@ -183,7 +183,7 @@ class SharedThreshold(OneChoice):
         return answer_with_interval(values, index, steps, self._signal(values, steps[level].tau), self)
 
     def check_noise(self, n_groups: int = 1) -> None:
-        """Refuse noise or scores out of range for up to so many groups. Public. Raises: InvalidParameter."""
+        """Refuse noise or scores out of range for up to `n_groups` groups. Public. Raises: InvalidParameter."""
         self._check_choice(n_groups)
         check_levels(self._levels(n_groups))
 
@@ -305,7 +305,7 @@ class LaplaceOrGaussian:
 
     @property
     def epsilon(self) -> float:
-        """What either spends at most, at `delta`, for all groups together."""
+        """The most epsilon that either mechanism spends at `delta`, for all groups together."""
         return max(self.pure.epsilon, self.concentrated.epsilon)
 
     @property
@@ -329,7 +329,7 @@ class LaplaceOrGaussian:
         return ApproxDP(self.epsilon, self.delta)
 
     def chosen(self, n_groups: int) -> SharedThreshold:
-        """The one with less expected noise in each of so many groups; the pure one of equals.
+        """The mechanism with less expected noise in each group; if both are equal, the pure one.
 
         The budgets and the number of groups decide. One candidate threshold would favour Laplace noise, and of
         several sums with a shared budget only some may have one candidate.
@@ -341,11 +341,11 @@ class LaplaceOrGaussian:
         return self.pure if laplace <= gaussian else self.concentrated
 
     def release(self, answer: TruncatedAnswer, entropy: Entropy) -> NoisyAnswer:
-        """As the chosen one."""
+        """Release by the chosen mechanism."""
         return self.chosen(answer.n_groups).release(answer, entropy)
 
     def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
-        """As the chosen one's."""
+        """As `expected_noise` of the chosen mechanism."""
         return self.chosen(n_groups).expected_noise(n_groups)
 
     def check_noise(self, n_groups: int = 1) -> None:

@@ -22,7 +22,7 @@ GroupsOfKinds = tuple[tuple[str, int], ...]
 
 
 def capacities_of(kinds: GroupsOfKinds, groups_per_unit: int | None, n_groups: int, gaussian: bool) -> Capacities:
-    """The largest contributions that the noise of a release in every group hides, by kind of unit.
+    """The capacity of each kind of unit: the largest contributions to a group that the release's noise hides.
 
     Noise is scaled for L0 groups that move by tau each, L0 the largest L0_r. A unit of relation r moves L0_r groups
     by at most its capacity c_r. Laplace noise hides c_r L0_r <= tau L0, Gaussian noise c_r sqrt(L0_r) <= tau
@@ -101,7 +101,7 @@ class Centre:
 
 @dataclass(frozen=True)
 class Deviation:
-    """The part of an average that its released centre a leaves of every unit: S(x) - a n.
+    """The part of an average's sum that is left after its released centre a is subtracted: S(x) - a n.
 
     Attributes:
       centre: the place of the centre, whose weights are those of this sum.

@@ -109,7 +109,7 @@ class RoundedNoise(ThresholdNoise):
 
     @cached_property
     def sensitivity(self) -> int:
-        """By how many steps the sums of all groups move at most when one unit comes or goes."""
+        """The most steps by which the sums of all groups together move when one unit comes or goes."""
         return -(-(self.tau_units << FINER_BITS) // self.step) + self.groups
 
     @property
@@ -119,7 +119,7 @@ class RoundedNoise(ThresholdNoise):
 
     @property
     def loss(self) -> Loss:
-        """As of any threshold, with a step of rounding in every group."""
+        """The loss as of `ThresholdNoise.loss`, with a step of rounding in every group."""
         return laplace_loss(self.tau, self.noise_scale, self.groups * self.step_weight)
 
 
@@ -128,12 +128,12 @@ STEP_BITS = 24
 
 
 def step_of(tau_units: int) -> int:
-    """Units per step at a threshold, a power of two, of scaled entries."""
+    """The number of weight units per step of scaled entries at a threshold; a power of two."""
     return 1 << max(0, tau_units.bit_length() - 1 - STEP_BITS)
 
 
 def contributions_of(tuples: CodedJoinTuples, row: int, less: int | None = None) -> Ints:
-    """(n,) the weight of every member, added up, in units.
+    """(n,) the total weight of each member (one unit in one group), in units of weight.
 
     Args:
       tuples: m join tuples with one owner position.
@@ -194,13 +194,13 @@ class UnitVectors(Private):
         return self._n_groups
 
     def in_one_group(self) -> UnitVectors:
-        """The same members, all in one group."""
+        """The same contributions, with all groups taken together as one."""
         other = copy(self)
         other._n_groups, other._group = 1, np.zeros_like(self._group)
         return other
 
     def kept(self, thresholds: Thresholds) -> TabulatedAnswer:
-        """(1, L) sum_u min(tau, |x_u|), and how many units exceed each threshold.
+        """(1, L) for each threshold tau: sum_u min(tau, |x_u|), and how many units have a norm above tau.
 
         Cost: one pass over the members, log L for each unit.
         """

@@ -195,12 +195,12 @@ class KeyCounts(Pure):
         check_groups(self.rule)
         check_confidence(self.confidence)
         if self.name not in _MADE:
-            raise InvalidParameter("there is no mechanism of this name for counts by key")
+            raise InvalidParameter(f"{self.name} is not a mechanism for counts of units by key")
         _MADE[self.name](_at_most(self._part("smoothing")), self._empty(1))  # refuses an epsilon beyond its own
 
     @property
     def smooths(self) -> bool:
-        """Do its values depend on other keys' counts?"""
+        """Whether a key's released value depends on the counts of other keys."""
         return self.name != "lpa"
 
     def of_values(self, tuples: DistinctTuples, draws: Draws, entropy: Entropy) -> NoisyAnswer:

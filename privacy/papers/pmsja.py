@@ -68,7 +68,7 @@ class Pmsja(VectorMechanism):
         return Composed((PureDP(self.selection.epsilon), bound, ZCDP(self.rho)))
 
     def sigma(self, removed: int, entropy: Entropy) -> float:
-        """The noise for the noisy bound, which is released with it."""
+        """The noise for the noisy bound B^. An answer states its noise scale, so B^ is released with it."""
         return self.noise_per_bound * self.noisy_bound(removed, entropy)
 
     def noisy_bound(self, removed: int, entropy: Entropy) -> float:
@@ -85,11 +85,15 @@ class Pmsja(VectorMechanism):
 
     @property
     def stated_sigma(self) -> float:
-        """sigma at the largest likely bound, in multiples of 2 tau."""
+        """`sigma` at a noisy bound B^ that is rarely exceeded, in multiples of 2 tau.
+
+        B^ exceeds it only if more than `most_persons()` people are removed, or if Z > k, which has probability at
+        most delta_2.
+        """
         return self.noise_per_bound * (self.most_persons() + 1 + (DEFAULT_GAP + 2 * self._shift) / WHOLE)
 
     def most_sigma(self) -> float:
-        """`VectorMechanism.most_sigma` with `RARE` twice, as noise chooses the scale of noise."""
+        """As `VectorMechanism.most_sigma`: `RARE` bounds the removed people, and again the noise of the bound B^."""
         check_scale(self._scale)
         drawn = math.ceil(-math.log(RARE) * self._scale)
         bound = self.most_persons(RARE) + 1 + (DEFAULT_GAP + self._shift + drawn) / WHOLE
@@ -103,7 +107,7 @@ class Pmsja(VectorMechanism):
 
     @cached_property
     def rho(self) -> float:
-        """What is left for the noise, at the order at which it is most. Raises: InvalidParameter."""
+        """The rho that the other two stages leave for the noise, at the best order. Raises: InvalidParameter."""
         left = float(exact(self.delta) - self._missing)
         most = max(
             (divergence_budget(self.epsilon, left, order) - self._before(order)) / order

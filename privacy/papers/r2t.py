@@ -120,7 +120,7 @@ class Race(Pure):
         return release_noise(np.broadcast_to(np.arange(len(steps)), (n_groups, len(steps))), steps, entropy)
 
     def check_noise(self, n_groups: int = 1) -> None:
-        """Refuse noise or scores out of range for up to so many groups. Public. Raises: InvalidParameter."""
+        """Refuse noise or scores out of range for up to `n_groups` groups. Public. Raises: InvalidParameter."""
         check_levels(self._levels(n_groups))
 
     def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:

@@ -84,7 +84,7 @@ class S4SVector(VectorMechanism):
         return _amplified(self._unsampled(order), order, _seen(self.sample)) * (1 + 2.0**-40)
 
     def sigma(self, removed: int, entropy: Entropy) -> float:
-        """The noise for the smooth bound of what was removed: private."""
+        """The noise for the smooth bound on local sensitivity at so many removed people. Private."""
         return self.noise.sigma(self._bound(removed))
 
     def most_sigma(self) -> float:

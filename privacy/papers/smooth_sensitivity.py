@@ -26,7 +26,7 @@ _MOST_STEPS = 200
 
 
 def shrinking_divergence(log_x: float, alpha: float, dimension: int) -> float:
-    """phi: what noise of variance r sigma^2 on the other side alone costs at order alpha.
+    """phi: the divergence at order alpha of two equal means with noise of variances r sigma^2 and sigma^2.
 
         phi(r) = d / (2 (alpha - 1)) * (alpha ln r - ln x),  x = alpha r + 1 - alpha
 
@@ -44,14 +44,19 @@ def shrinking_divergence(log_x: float, alpha: float, dimension: int) -> float:
 
 
 def log_x_at(alpha: float, dimension: int, divergence: float, mean: float = 0.0, start: float = -1.0) -> float:
-    """The smallest ln x <= 0 with mean / x + phi <= divergence; both terms fall in x and are convex in ln x.
+    """The smallest ln x <= 0 at which a release with two noise scales costs at most `divergence` at order alpha.
 
-    So Newton's steps end up deeper than the root and come back to it, from anywhere.
+    The cost is mean / x + phi. The number x = alpha r + 1 - alpha is 1 if neighbours have equal noise, and smaller
+    the smaller the ratio r of their variances is. phi is the cost of the unequal variances (`shrinking_divergence`).
+    The result is the root ln x of mean / x + phi = divergence. Both terms fall in x and are convex in ln x. So
+    Newton's steps converge from any start: they pass the root once, and then come back to it.
 
     Args:
-      divergence: > mean >= 0.
-      start: < 0, where to begin.
-    Returns: the root, up to 2^-40 of it; -16 where it is deeper.
+      dimension: d of `shrinking_divergence`.
+      divergence: the most that the release may cost, > mean.
+      mean: the cost of the distance between the means at x = 1, >= 0.
+      start: the value of ln x at which Newton's steps begin, < 0.
+    Returns: the root ln x, to a relative 2^-40; -16 if it lies below -16.
     """
     share, depth = dimension / (2 * (alpha - 1)), -start
     for _ in range(_MOST_STEPS):
@@ -69,7 +74,7 @@ def log_x_at(alpha: float, dimension: int, divergence: float, mean: float = 0.0,
 
 
 def log_ratio(log_x: float, alpha: float) -> float:
-    """ln(sigma / sigma') > 0 for ln x < 0."""
+    """The logarithm of the ratio of the two noise scales, sigma / sigma', that belongs to ln x; > 0 for ln x < 0."""
     return -math.log1p(math.expm1(log_x) / alpha) / 2
 
 
@@ -114,15 +119,15 @@ class SmoothGaussian:
 
     def __post_init__(self) -> None:
         if self.dimension < 1:
-            raise InvalidParameter("noise has at least one dimension")
+            raise InvalidParameter("noise must have at least one dimension")
         if not (1 < self.alpha < math.inf and 0 < self.rho < math.inf):
-            raise InvalidParameter("an order is finite and above 1, its divergence finite and positive")
+            raise InvalidParameter("a Renyi order must be finite and above 1, and its divergence finite and positive")
         if not 0 < self.theta < 1:
-            raise InvalidParameter("theta lies strictly between 0 and 1")
+            raise InvalidParameter("theta must be above 0 and below 1")
 
     @cached_property
     def gamma(self) -> float:
-        """By how much ln G may move between neighbours, > 0."""
+        """The most that ln G may move between neighbours, > 0."""
         return log_ratio(self._log_x, self.alpha) * (1 - SLACK)
 
     @cached_property
@@ -160,7 +165,7 @@ and within 14% at 31.
 def least_noise_order(
     orders: Iterable[float], budget: Callable[[float], float], dimension: int, bound: float = DESIGN_BOUND
 ) -> float:
-    """The order among some at which sigma(bound) is least.
+    """Choose the order at which the noise for `bound` is least.
 
     Args:
       orders: finite, > 1.
@@ -178,7 +183,7 @@ def least_noise_order(
 
 
 def best_split(dimension: int, alpha: float, rho: float, bound: float) -> SmoothGaussian:
-    """The best theta, searched by its odds, so that both ends are seen."""
+    """The noise with the theta at which sigma(bound) is least. The search is over theta's log odds."""
 
     def at(log_odds: float) -> SmoothGaussian:
         return SmoothGaussian(dimension, alpha, rho, 1 / (1 + math.exp(-log_odds)))
@@ -228,9 +233,9 @@ class GaussianRamp:
 
     def __post_init__(self) -> None:
         if self.dimension < 1:
-            raise InvalidParameter("noise has at least one dimension")
+            raise InvalidParameter("noise must have at least one dimension")
         if not (1 < self.alpha < math.inf and 0 < self.rho < math.inf):
-            raise InvalidParameter("an order is finite and above 1, its divergence finite and positive")
+            raise InvalidParameter("a Renyi order must be finite and above 1, and its divergence finite and positive")
         if not 1 <= self.growth < math.inf:
             raise InvalidParameter("a bound grows by at least 1")
 

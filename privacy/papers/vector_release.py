@@ -117,7 +117,7 @@ class SparseVector:
 
     @classmethod
     def monotone(cls, epsilon: float, threshold: float, gap: int = DEFAULT_GAP) -> Self:
-        """Half of epsilon for the threshold, half for the levels, for values with a gap of so many steps."""
+        """Spend half of epsilon on the threshold and half on the levels; `gap` is h, in steps of 2^-31 persons."""
         half = float(exact_epsilon(epsilon)) / 2
         return cls(epsilon, threshold, (WHOLE + gap) / half * _ROUNDED_UP, (WHOLE + 2 * gap) / half * _ROUNDED_UP)
 
@@ -135,7 +135,7 @@ class SparseVector:
         return stops
 
     def most_removed(self, levels: int, tail: float) -> float:
-        """What v does not exceed at the accepted level, but for a chance of `tail`. In persons; public."""
+        """A public bound on v at the accepted level, in persons. v exceeds it with probability at most `tail`."""
         bar = _quantile(self.threshold_scale, tail / 2)
         level = _quantile(self.level_scale, tail / (2 * levels))
         return (self._threshold_steps + bar + level) / WHOLE
@@ -154,7 +154,7 @@ _LEAST_SCALE = 16.0
 
 
 def step_bits(dimension: int) -> int:
-    """k for steps of 2^-k tau, so that sqrt(d) steps are at most 2^-10 tau."""
+    """The k of the grid's step 2^-k tau: the least for which sqrt(dimension) steps are at most 2^-10 tau."""
     return _STEP_BITS + math.ceil(math.log2(dimension) / 2)
 
 
@@ -205,7 +205,7 @@ class VectorGrid:
         return self.tau * 2.0 ** -step_bits(self.dimension)
 
     def scale(self, sigma: float) -> float:
-        """sigma in steps, from multiples of 2 tau; exact."""
+        """Convert sigma from multiples of 2 tau to steps; exact."""
         return sigma * 2.0 ** (step_bits(self.dimension) + 1)
 
     def released(self, sums: Sequence[int], sigma: float, entropy: Entropy) -> Floats:
@@ -274,7 +274,7 @@ class VectorMechanism:
         return ApproxDP(self.epsilon, self.delta)
 
     def sized(self, n_groups: int) -> VectorMechanism:
-        """The mechanism for so many groups, one at least. Raises: InvalidParameter."""
+        """The same mechanism for max(1, n_groups) groups. Raises: InvalidParameter."""
         return self if n_groups == self.n_groups else _sized(self, max(1, n_groups))
 
     @property
@@ -284,11 +284,18 @@ class VectorMechanism:
 
     @property
     def stated_sigma(self) -> float:
-        """What the noise exceeds with probability `TAIL` at most, in multiples of 2 tau."""
+        """A public bound on `sigma`, in multiples of 2 tau. `sigma` exceeds it with probability at most `TAIL`."""
         raise NotImplementedError
 
     def sigma(self, removed: int, entropy: Entropy) -> float:
-        """The noise in multiples of 2 tau, by the number of removed persons in steps; it may draw noise itself."""
+        """The standard deviation of the Gaussian noise, in multiples of 2 tau.
+
+        It grows with the number of people that the threshold removes, which is private. `Pmsja` therefore draws noise
+        and adds it to this number first, and then publishes the noise scale. The scale of `S4SVector` stays private.
+
+        Args:
+          removed: how many people the threshold removes, in steps of 2^-31 persons. Private.
+        """
         raise NotImplementedError
 
     def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy) -> NoisyAnswer:
@@ -352,21 +359,21 @@ class VectorMechanism:
         return self.epsilon
 
     def check_noise(self, n_groups: int = 1) -> None:
-        """Refuse noise or scores out of range for up to so many groups. Public. Raises: InvalidParameter."""
+        """Refuse noise or scores out of range for up to `n_groups` groups. Public. Raises: InvalidParameter."""
         for sized in (self.sized(1), self.sized(n_groups)):  # the grid is coarsest for one group
             check_scale(VectorGrid(int(self.thresholds.units[0]), sized.n_groups).scale(sized.most_sigma()))
 
     def most_sigma(self) -> float:
-        """What the noise exceeds with probability `RARE` at most, in multiples of 2 tau. Raises: InvalidParameter."""
+        """As `stated_sigma`, but exceeded with probability at most `RARE`. Raises: InvalidParameter."""
         return self.stated_sigma
 
     def most_persons(self, tail: float = TAIL) -> float:
-        """What the number of people removed does not exceed but with probability `tail`."""
+        """A public bound on the number of removed people, which is exceeded with probability at most `tail`."""
         return self.selection.most_removed(len(self.thresholds), tail)
 
 
 def _reach(sigma: float, confidence: float) -> float:
-    """How far Gaussian noise of `sigma` is from 0 at most, in its unit, with probability `confidence` + `TAIL`."""
+    """The half-width that Gaussian noise of `sigma` stays within, with probability `confidence` + `TAIL`."""
     return sigma * float(special.ndtri(1 - (1 - confidence - TAIL) / 2)) * (1 + 2.0**-30)
 
 

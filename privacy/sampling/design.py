@@ -36,7 +36,9 @@ def joint_loss(losses: Sequence[Loss], delta_bound: int | None, rate: float) -> 
     """
     most = math.fsum(loss.most for loss in losses)
     if not 0 < rate <= 1 or (delta_bound is not None and delta_bound < 1):
-        raise InvalidParameter("a sampling rate lies in (0, 1], and a unit has at least one tuple")
+        raise InvalidParameter(
+            "the sampling rate must be above 0 and at most 1, and a unit must have at least one tuple"
+        )
     if most > _MAX_LOSS:
         raise InvalidParameter("the losses add up to more than can be computed")
     if delta_bound is None:
@@ -87,9 +89,9 @@ class SampleDesign:
 
     def __post_init__(self) -> None:
         if not 0 < self.rate <= 1:
-            raise InvalidParameter("a sampling rate lies in (0, 1]")
+            raise InvalidParameter("the sampling rate must be above 0 and at most 1")
         if self.tuples_per_unit is not None and self.tuples_per_unit < 1:
-            raise InvalidParameter("a unit has at least one tuple")
+            raise InvalidParameter("a unit must have at least one tuple")
         if not 0 < self.epsilon < float("inf"):
             raise InvalidParameter("epsilon must be finite and positive")
 

@@ -41,9 +41,9 @@ class Draws(Protocol):
 def check_draw(counts: Ints, rate: float) -> None:
     """Refuse a rate or counts out of range. Raises: InvalidParameter."""
     if not 0 < rate <= 1:
-        raise InvalidParameter("a sampling rate lies in (0, 1]")
+        raise InvalidParameter("the sampling rate must be above 0 and at most 1")
     if counts.dtype != np.int64 or (counts.size and (counts.min() < 0 or counts.max() > MAX_COUNT)):
-        raise InvalidParameter("a count of tuples lies in [0, 2^32]")
+        raise InvalidParameter("a count of tuples must be from 0 to 2^32")
 
 
 def check_choice(things: int, size: int) -> None:
@@ -112,7 +112,9 @@ def bernoulli_places(things: int, rate: float, draws: Draws) -> Iterator[Ints]:
     Cost: O(q N log(q N)), by sorting.
     """
     if not 0 < rate <= 1 or not 0 <= things <= MAX_THINGS:
-        raise InvalidParameter("a sampling rate lies in (0, 1], and things are counted up to 2^62")
+        raise InvalidParameter(
+            "the sampling rate must be above 0 and at most 1, and the number of things at most 2^62"
+        )
     if rate == 1:
         yield from (np.arange(start, min(things, start + _BLOCKS)) for start in range(0, things, _BLOCKS))
         return

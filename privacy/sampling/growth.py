@@ -303,7 +303,9 @@ def log_moment(pieces: Sequence[Piece], trials: int, rate: float) -> float:
     Source: docs/mathematics.md, section 7.1.
     """
     if not 0 < rate <= 1 or trials < 1:
-        raise InvalidParameter("a sampling rate lies in (0, 1], and a unit has at least one tuple")
+        raise InvalidParameter(
+            "the sampling rate must be above 0 and at most 1, and a unit must have at least one tuple"
+        )
     most = pieces[-1].most
     if rate == 1 or trials > MAX_TRIALS or not most <= _LARGEST:
         return most

@@ -26,7 +26,7 @@ class Loss:
 
     def __post_init__(self) -> None:
         if not (0 <= self.step < math.inf and 0 <= self.slope < math.inf and 0 < self.cap < math.inf):
-            raise InvalidParameter("a loss is finite and not negative")
+            raise InvalidParameter("a privacy loss must be finite and 0 or more")
 
     @property
     def most(self) -> float:

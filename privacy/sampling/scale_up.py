@@ -62,7 +62,7 @@ def scale_up_noise(noisy: NoisyAnswer, rate: float) -> NoisyAnswer:
     Raises: InvalidParameter.
     """
     if not 0 < rate <= 1:
-        raise InvalidParameter("a sampling rate lies in (0, 1]")
+        raise InvalidParameter("the sampling rate must be above 0 and at most 1")
     return replace(
         noisy,
         values=noisy.values / rate,

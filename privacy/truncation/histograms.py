@@ -66,7 +66,7 @@ class ContributionHistogram(Private):
             _within(self.totals, 0, MAX_UNITS),
         )
         if not all(within):
-            raise InvalidParameter("a histogram of contributions counts units and adds up weights")
+            raise InvalidParameter("a contribution histogram must hold numbers within their ranges")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -216,7 +216,7 @@ class VectorsOfSum(Private):
         """
         own = self.histogram
         if tau_units not in own.norms.thresholds:
-            raise InvalidParameter("a histogram of norms has only its own thresholds")
+            raise InvalidParameter("the threshold must be one of the norm histogram's own thresholds")
         mine = (own.sums == self.row) & (own.group >= 0)
         whole = mine & (own.interval <= np.searchsorted(own.norms.thresholds, tau_units))
         cut = mine & ~whole

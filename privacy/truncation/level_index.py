@@ -1,7 +1,7 @@
 """Every tuple indexed once by the level up to which it is clipped.
 
-Contributions, levels and files are made once. A threshold then touches only the tuples with two binding owners,
-copied in the order in which thresholds stop clipping them twice.
+A member is one unit in one group. Contributions, levels and files are made once. A threshold then touches only the
+tuples with two binding owners, copied in the order in which thresholds stop clipping them twice.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NO_PLACE = np.int32(2**31 - 1)
 
 @kernel
 def add_contributions(members: Int32s, weights: Ints, n_members: int) -> Ints:
-    """(n,) the weight of each member's tuples, saturating at MAX_UNITS.
+    """(n,) the total weight of each member's tuples, saturating at MAX_UNITS.
 
     A sum is clipped to MAX_UNITS - weight before the weight is added, so it never wraps.
     """
@@ -42,14 +42,17 @@ def add_contributions(members: Int32s, weights: Ints, n_members: int) -> Ints:
 
 @kernel
 def by_unit(member_start: Ints, units: Int32s, contributions: Ints) -> tuple[Ints, Int32s, Ints]:
-    """Lay the members of each unit side by side, in the order of their groups.
+    """Reorder members (each is one unit in one group) from by-group to by-unit.
+
+    The members of one unit stay in the order of their groups.
 
     Args:
-      member_start: (G + 1,) where each group's members begin.
+      member_start: (G + 1,) the index of each group's first member, and the end.
       units: (n,) the unit of each member.
-      contributions: (n,) its weight.
-    Returns: (n_units + 1,) where each unit's members begin; (n,) their groups; (n,) their weights.
-    Cost: a counting sort. Units are numbered below n_units, the largest number plus one.
+      contributions: (n,) the contribution of each member.
+    Returns: (n_units + 1,) the index of each unit's first member, and the end; then, in the new order, (n,) the group
+      and (n,) the contribution of each member.
+    Cost: linear, by a counting sort. n_units is the largest number of a unit plus one.
     """
     n_units = 0
     for member in range(len(units)):
@@ -152,13 +155,13 @@ def add_parts(member_start: Ints, level: NDArray[np.int8], high: Ints, low: Ints
 
 @kernel
 def sort_down(start: Ints, level: NDArray[np.int8], counts: Ints, order: Int32s) -> None:
-    """Within every group, the items of positive level from the highest level down, stably.
+    """Sort the items of each group by falling level, stably, and leave out those of level 0.
 
     Args:
-      start: (G + 1,) where each group's items begin.
+      start: (G + 1,) the index of each group's first item, and the end.
       level: per item.
-      counts: (G, L + 1) how many items have each level.
-      order: their numbers, to be written, one group after the other.
+      counts: (G, L + 1) how many items of each group have each level.
+      order: filled with the items' indices, one group after the other.
     """
     places = np.zeros(counts.shape[1], np.int64)
     end = 0
@@ -223,7 +226,7 @@ def write_file(
 
 @kernel
 def count_levels(start: Ints, level: NDArray[np.int8], n_levels: int) -> Ints:
-    """(G, n_levels) how many items of each group have each level."""
+    """(G, n_levels) the number of items of each group and level."""
     counts = np.zeros((len(start) - 1, n_levels), np.int64)
     for group in range(len(start) - 1):
         for item in range(start[group], start[group + 1]):
@@ -233,7 +236,9 @@ def count_levels(start: Ints, level: NDArray[np.int8], n_levels: int) -> Ints:
 
 @kernel
 def capped_totals(start: Ints, values: Ints, taus: Ints) -> Ints:
-    """(G, L) sum over a group's items of min(tau, value), saturating, for values in [0, MAX_UNITS].
+    """(G, L) for each group and threshold tau, the sum of min(tau, value) over the group's items, saturating.
+
+    Values lie in [0, MAX_UNITS].
 
     Cost: a binary search per item, O(G L).
     """

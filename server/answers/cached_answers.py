@@ -27,9 +27,12 @@ from server.results.notes import confidence_notes
 from server.results.response import response
 from server.scheduling.single_flight import SingleFlight, check_waiting
 
-_ANEW = "nothing was charged now; ask with a new key"
+_ANEW = "this attempt was not charged; send it again with a new idempotency key"
 _AGAIN = {
-    "reserved": ("is still running, or was interrupted", "nothing was charged now; ask again a little later"),
+    "reserved": (
+        "is still running, or was interrupted",
+        "this attempt was not charged; send it again a little later",
+    ),
     "crashed": ("was interrupted after its charge", _ANEW),
     "failed": ("failed after its charge", _ANEW),
     "released": ("could not start", _ANEW),
@@ -70,7 +73,7 @@ def _priced(charge: Charge) -> tuple[object, ...]:
 
 @dataclass(frozen=True)
 class Served:
-    """What an analyst receives.
+    """The released values that an analyst receives, and what they cost.
 
     Attributes:
       released: the released values, measured now or before.
@@ -87,7 +90,7 @@ class Served:
 
     @property
     def cached(self) -> bool:
-        """Was it measured before?"""
+        """Whether the answer was measured before, for this analyst or another."""
         return self.number is not None
 
     def response(self, question: Question, request_id: str) -> QueryResponse:
@@ -135,7 +138,7 @@ class Paid:
 
     @property
     def small(self) -> bool:
-        """Is it decoded and shown in milliseconds?"""
+        """Whether the answer is small enough to be decoded and shown in milliseconds."""
         return len(self.cached.answer) <= _SMALL
 
 
@@ -198,7 +201,7 @@ class CachedAnswers:
         return next(named for named, one in cached if one is None or not one.paid)
 
     def again(self, paid: Paid) -> Served:
-        """Serve it again, free. Reads no ledger.
+        """Serve a cached answer again, for free. Reads no ledger.
 
         Raises: LedgerInvalid for bytes that are no answer.
         """

@@ -111,12 +111,12 @@ class CountedGrid:
     measurable: Mapping[int, MarginalQuestion]
 
     def mask(self, axes: Sequence[Axis]) -> int:
-        """Return the mask of the marginal along some axes."""
+        """Return the mask of some axes: bit i stands for axis i of the grid."""
         return sum(1 << self.axes.index(axis) for axis in axes)
 
     @property
     def scales(self) -> NDArray[np.float64]:
-        """(masks,) scales at epsilon 1; infinite where nothing can be measured."""
+        """The noise scale at epsilon 1 of each mask (a set of grouping columns); infinite if it is not measurable."""
         scales = np.full(len(self.grid.masks), np.inf)
         for mask, one in self.measurable.items():
             scales[mask] = one.scale
@@ -128,7 +128,7 @@ class CountedGrid:
         return len({one.question.answer_key for one in self.members})
 
     def table(self, axes: Sequence[Axis], domain: Domain, values: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Arrange a domain's values as an array with the grid's axes, rising; None for other domains."""
+        """Arrange a domain's values as an array along the grid's axes; None if the domain is not of the grid."""
         places = self.places(axes, domain.by_block, domain)
         if places is None:
             return None
@@ -172,7 +172,10 @@ class CountedGrid:
 
 
 def why_not_in_a_grid(question: Question, bound: BoundQuery) -> str | None:
-    """Say why a question fits no grid: as `why_alone`, or because it has several candidate thresholds."""
+    """Say why a question cannot be one of a grid; None if it can.
+
+    The reasons are those of `why_alone`, and that the question has several candidate thresholds.
+    """
     reason = why_alone(bound, question.plan)
     if reason is None and not all(len(one.expected_noise(1)) == 1 for one in question.measuring.releases):
         return "contributions are clipped at a threshold that is chosen"
@@ -227,7 +230,7 @@ def member_of(
     question: Question,
     cancelled: threading.Event | None,
 ) -> Member:
-    """Return a question that adds up with its groups, which are read from public tables."""
+    """Return a question as a member of a grid, with its groups, which are read from public tables."""
     domain = planning.groups_of(question, request.analyst, cancelled)
     own = marginal(question.plan)
     return Member(place, weight, request, bound, question, own, domain, question, planning.policy)
@@ -340,7 +343,7 @@ _NANO = 1e9
 
 @dataclass(frozen=True, eq=False)
 class GridStrategy:
-    """How a grid is measured.
+    """How a grid is measured: the marginals, and the share of epsilon of each.
 
     Attributes:
       counted: the grid.
@@ -356,7 +359,7 @@ class GridStrategy:
 
 @dataclass(frozen=True)
 class Allocation:
-    """Shares of one epsilon.
+    """The shares of one epsilon that questions and grids get, and the errors that follow.
 
     Attributes:
       alone: by item, of questions that are measured alone.
@@ -374,7 +377,7 @@ class Allocation:
 
 
 def strategy_of(counted: CountedGrid) -> GridStrategy | None:
-    """Decide how to measure a grid; None where it gains less than `WORTH` asks.
+    """Decide how to measure a grid; None if it is too little better than separate questions (`WORTH`).
 
     Each question's variance is compared with its variance alone, at an equal share. Only public numbers decide.
     """
@@ -395,7 +398,7 @@ def strategy_of(counted: CountedGrid) -> GridStrategy | None:
 def gentlest(
     grid: Grid, scales: NDArray[np.float64], limits: Mapping[int, float], apart: float = 1.0
 ) -> Strategy | None:
-    """Return the strategy with the smallest loss of one question that gains enough; None without a gain.
+    """Return the strategy that loses least for any one question and gains enough in all; None if none gains.
 
     Args:
       grid, scales: as of `best_shares`.

@@ -65,7 +65,7 @@ class Deciding:
     def find(self, request: QueryRequest) -> Work:
         """Look a question up: parse, plan, and search the cache. Free, and no row is read.
 
-        It waits for no worker and no other question, except where an accuracy target is given.
+        The call returns without waiting for a worker or for another question, unless there is an accuracy target.
 
         Raises: PlannerError; KeyReused and DuplicateRequest; UnknownAnalyst; DataUnchecked; NoProposal.
         """
@@ -74,7 +74,7 @@ class Deciding:
         return self._of(self.planning.planned(request), request)
 
     def find_planned(self, request: QueryRequest) -> Work | None:
-        """Do what `find` does, with a few reads of the ledger; None for a question that was not planned lately."""
+        """Do what `find` does with a remembered plan, in a few ledger reads; None if no plan is remembered."""
         question = None if request.by_accuracy else self.planning.planned_lately(request)
         return None if question is None else self.of_question(question, request)
 
@@ -141,7 +141,7 @@ class Deciding:
         return None if paid is None else Cached(own, paid)
 
     def listed(self, work: Work, request: QueryRequest, cancelled: Cancelled = None) -> Work:
-        """Return the work, or `ShowNothing` where the public list of groups is empty. Reads public tables."""
+        """Return `work`, or `ShowNothing` if its public list of groups is empty. Reads public tables."""
         if not isinstance(work, Measure | Summed) or not any(work.question.query.domains):
             return work
         query = work.question.query
@@ -207,5 +207,5 @@ class Deciding:
 
 
 def serves(derived: DerivedAnswer, question: Question, request: QueryRequest) -> bool:
-    """Is the derived answer served instead of a new measurement?"""
+    """Whether a derived answer is served instead of a new measurement."""
     return request.reuse == "only" or derived.serves(question.plan.epsilon, as_accurate=request.as_accurate)

@@ -22,8 +22,10 @@ from server.results.response import response
 
 
 def usable(noisy: NoisyAnswer) -> bool:
-    """Does it have finite intervals around the clipped answer, and independent noise of a public scale in every
-    group?
+    """Whether other answers can be derived from a released answer.
+
+    Its intervals must be finite and cover the clipped answer. Its noise must be independent in every group, and of a
+    public scale.
     """
     finite = np.isfinite(noisy.low) & np.isfinite(noisy.high) & np.isfinite(noisy.noise_scale)
     public = noisy.covers == "truncated_full" and noisy.mechanism in REUSABLE
@@ -31,7 +33,7 @@ def usable(noisy: NoisyAnswer) -> bool:
 
 
 def holds(plan: Plan, release: Release, noisy: NoisyAnswer) -> bool:
-    """Was nothing clipped below what the request says that nobody exceeds (`at_most`)?"""
+    """Whether no release was clipped below the bound that the request states (`at_most`)."""
     most = plan.adds_at_most(release)
     if most is None:
         return True
@@ -40,7 +42,7 @@ def holds(plan: Plan, release: Release, noisy: NoisyAnswer) -> bool:
 
 
 def clipped_as_vectors(noisy: Sequence[NoisyAnswer]) -> str | None:
-    """Return the mechanism that clipped one of them in all groups together; None where there is none."""
+    """Return the mechanism that clipped some of these answers over all groups together; None if there is none."""
     named = (
         name for one in noisy for name, known in MECHANISMS.items() if known.bounds_vector and name in one.mechanism
     )
@@ -48,12 +50,12 @@ def clipped_as_vectors(noisy: Sequence[NoisyAnswer]) -> str | None:
 
 
 def one_factor(noisy: Sequence[NoisyAnswer]) -> bool:
-    """Was one of them clipped by one factor for all sums of its question?"""
+    """Whether one of these answers was clipped by one factor for all sums of its question."""
     return any(one.mechanism == "joint_scale" for one in noisy)
 
 
 def plan_of_parts(plan: Plan, noisy: Sequence[NoisyAnswer]) -> Plan:
-    """Return the plan for showing an answer put together from parts. The parts decide how it was clipped.
+    """Return the plan by which an answer combined from parts is shown. The parts decide how it was clipped.
 
     Args:
       noisy: its releases, with the mechanisms of all parts.
@@ -99,7 +101,7 @@ class Width:
 
     @property
     def is_known(self) -> bool:
-        """Is the width of a new measurement known beforehand? That of ranks is not."""
+        """Whether the width of a new measurement is known beforehand. That of ranks is not."""
         return math.isfinite(self.fresh)
 
     @property
@@ -133,7 +135,7 @@ class DerivedAnswer:
     paid: float
 
     def serves(self, epsilon: float, *, as_accurate: bool) -> bool:
-        """Is it served instead of a new measurement? It must be complete, and as precise as a new answer or paid for.
+        """Whether this answer is served instead of a new one: if complete, and as precise as a new one or paid for.
 
         A request with no more epsilon than was paid for its sources gets it. A request with more epsilon wants more
         precision.
@@ -146,12 +148,12 @@ class DerivedAnswer:
 
     @property
     def is_complete(self) -> bool:
-        """Do the cached answers provably hold every row that the question counts?"""
+        """Whether the cached answers provably count every row that the question counts."""
         return not (self.lacking.null or self.lacking.others)
 
     @property
     def which(self) -> str:
-        """Its sources, as a part of a sentence."""
+        """The charges of the cached answers that it is derived from, in words for a sentence."""
         numbers = list(map(str, self.charges))
         if len(numbers) == 1:
             return f"your answer of charge {numbers[0]}"

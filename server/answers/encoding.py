@@ -214,7 +214,7 @@ def _unshuffled(content: bytes, n_groups: int) -> NDArray[np.int64]:
 
 def _noisy(release: Mapping[str, Any], arrays: Mapping[str, Floats]) -> NoisyAnswer:
     if release["covers"] not in get_args(Covers) or release["noise"] not in get_args(NoiseKind):
-        raise ValueError("a release says what no release is")
+        raise ValueError("the cached answer has an unknown kind of noise or interval")
     values, tau, noise_scale, low, high, signal = (arrays[name] for name in _ARRAYS)
     return NoisyAnswer(
         values=values,

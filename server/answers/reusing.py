@@ -44,7 +44,7 @@ class OwnGroups:
 
 @dataclass(frozen=True)
 class Regrouped:
-    """Where the groups of a cached answer go.
+    """The question's group for each group of a cached answer.
 
     Attributes:
       place: (G_cached,) the question's group, or NOWHERE where none of the rows counts.
@@ -90,7 +90,7 @@ def combinations(cached: Domain, read: Sequence[int]) -> tuple[list[list[object]
 
 
 def regroup(match: Match, cached: Domain, own: OwnGroups) -> Regrouped | None:
-    """Find where each cached group goes; None where its rows may go to several groups, or are not understood."""
+    """Find the question's group for each cached group; None if rows may belong to several or are not understood."""
     combined = combinations(cached, match.relevant)
     if combined is None:
         return None
@@ -124,7 +124,7 @@ class _Source:
     regrouped: Regrouped
 
     def is_single(self, *, all_there: bool) -> bool:
-        """Does each of the question's groups come from at most one cached group, or exactly one with `all_there`?"""
+        """Whether each of the question's groups has at most one cached group, or exactly one with `all_there`."""
         sizes = self.regrouped.sizes
         return bool(np.all(sizes <= 1) and (not all_there or np.all(sizes == 1)))
 
@@ -280,7 +280,7 @@ def _part(plan: Plan, release: Release, found: Sequence[tuple[_Source, int]], n_
 
 
 def estimand(owned: Owned, released: Released, place: int) -> tuple[object, ...]:
-    """Return what a cached release estimates, without its conditions: groups, keys, clipping and thresholds.
+    """Return what a cached release estimates, as a value to compare: keys, release, groups and thresholds.
 
     Two releases with equal estimands and conditions may be averaged.
     """

@@ -39,7 +39,7 @@ def variance(noisy: NoisyAnswer) -> NDArray[np.float64]:
 
 
 def noise_widths(noisy: NoisyAnswer) -> NDArray[np.float64]:
-    """Return (G,) half the width of an interval for noise alone: its shorter side.
+    """Return (G,) the half-width of each interval for noise alone: its shorter side.
 
     The longer side also covers what clipping may have removed, as a new answer's does.
     """

@@ -24,7 +24,7 @@ from server.question import Question
 
 @dataclass(frozen=True)
 class Cached:
-    """An answer that the analyst has paid for, shown from memory."""
+    """A cached answer that the analyst has paid for, which is free."""
 
     question: Question
     paid: Paid
@@ -45,7 +45,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class Derived:
-    """A question whose answer is derived from paid answers: free, and built from memory."""
+    """A question whose answer is computed from answers that the analyst has paid for. It is free."""
 
     question: Question
     derived: DerivedAnswer
@@ -120,8 +120,8 @@ class Within:
     """A question with an accuracy target.
 
     Attributes:
-      choice: the reason for its epsilon, and whether a second release may come; None for a repeated request.
-      work: what is done first.
+      choice: the reason for its epsilon, and whether a second release may follow; None for a repeated request.
+      work: the work for the first release.
     """
 
     choice: AtOnce | FirstPart | None

@@ -246,7 +246,9 @@ def has_no_group(query: BackendQuery, domain: Domain) -> bool:
 
 
 def join_tuples(columns: Sequence[Column], query: BackendQuery, domain: Domain) -> JoinTuples:
-    """Encode the columns o0.., k0.., w0.. of BackendQuery.join.
+    """Encode the rows of BackendQuery.join.
+
+    Its columns are o0, o1, ..., the keys of the owners; k0, k1, ..., the group keys; and w0, w1, ..., the weights.
 
     Raises: BackendFailed for an owner key of a type whose equality may differ from the database's.
     Cost: linear in the rows, with one sort per text key.
@@ -318,7 +320,10 @@ def _spelled(value: object) -> str:
 
 
 def distinct_tuples(columns: Sequence[Column], query: BackendQuery, domain: Domain) -> DistinctTuples:
-    """Encode the columns o0.., k0.., v, w0 of one of BackendQuery.distinct; a row with w0 = 0 counts no value.
+    """Encode the rows of one statement of BackendQuery.distinct for COUNT(DISTINCT x).
+
+    Its columns are o0, o1, ..., the keys of the owners; k0, k1, ..., the group keys; v, the value; and w0, the
+    weight. A row of weight 0 counts no value.
 
     Raises: BackendFailed for a key or value of a type whose equality may differ from the database's.
     Cost: as `join_tuples`, and a sort of the distinct values.
@@ -329,7 +334,10 @@ def distinct_tuples(columns: Sequence[Column], query: BackendQuery, domain: Doma
 
 
 def ranked_tuples(columns: Sequence[Column], query: BackendQuery, domain: Domain) -> RankedTuples:
-    """Encode the columns o0.., k0.., v, w0 of a statement of ranks; v is a position on the grid, or NULL.
+    """Encode the rows of a statement for quantiles, MIN and MAX (one of BackendQuery.distinct).
+
+    Its columns are o0, o1, ..., the keys of the owners; k0, k1, ..., the group keys; v, the value as a position on
+    the public grid, or NULL; and w0, the number of equal rows, times 2^WEIGHT_BITS.
 
     A position that rounding puts below the grid moves to its lower end. `RankBatch` does the same at the upper end.
 
@@ -362,7 +370,7 @@ def _parts(
 
 
 def _group(keys: Sequence[Column], domain: Domain, rows: int) -> NDArray[np.int64]:
-    """(rows,) the group of each row, -1 outside the domain."""
+    """(rows,) the number of each row's group, or -1 for a row outside the domain."""
     group = np.zeros(rows, np.int64)
     for places in domain.by_block:
         index = key_index([keys[key] for key in places], [domain.keys[key] for key in places])

@@ -23,8 +23,8 @@ from server.backends.columns import Column, Integers
 from server.backends.duckdb_catalog import DataFiles, ParquetFolder, data_files
 from server.backends.files import TablePatterns, have_changed, unchanged
 from server.backends.public_rows import computed_type
-from server.backends.query_tuples import KEPT, TOO_MUCH, Blocks, Room, refuse_memory_below, too_long
-from server.errors import BackendFailed, BackendUnavailable, QueryCancelled
+from server.backends.query_tuples import KEPT, TOO_MUCH, Blocks, Room, refuse_memory_below, refused, too_long
+from server.errors import BackendUnavailable, QueryCancelled
 from server.lru_cache import LruCache
 
 _FETCH_ROWS = 65_536
@@ -265,4 +265,4 @@ def _translated(expired: threading.Event) -> Iterator[None]:
     except duckdb.OutOfMemoryException as error:
         raise QueryCancelled("the query needs more memory than its limit", hint=TOO_MUCH) from error
     except duckdb.Error as error:
-        raise BackendFailed("the database refused the rewritten query") from error
+        raise refused() from error

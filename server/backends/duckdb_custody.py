@@ -81,7 +81,9 @@ class FilesCustody(Custody):
         except _MISFIT as error:
             raise Misfit from error
         except duckdb.Error as error:
-            raise BackendFailed("the database refused to count", hint="check that the file is readable") from error
+            raise BackendFailed(
+                "the database could not count the rows of a table", hint="check that the proxy may read its files"
+            ) from error
         if self.backend.changed():
             raise BackendFailed("the files changed during the count", hint="try again")
         assert row is not None, "an aggregate without GROUP BY returns one row"
@@ -93,7 +95,7 @@ class FilesCustody(Custody):
             found = self.connection.execute(statement).fetchall()
         except duckdb.Error as error:
             raise BackendFailed(
-                "the database refused to compare rows", hint="check that the file is readable"
+                "the database could not compare the rows of a table", hint="check that the proxy may read its files"
             ) from error
         if self.backend.changed():
             raise BackendFailed("the files changed during the comparison", hint="try again")

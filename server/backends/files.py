@@ -188,7 +188,10 @@ class ParquetFiles:
     patterns: TablePatterns = ()
 
     def version(self) -> str:
-        """A hash of the tables, names, sizes and times of all files. Raises: BackendUnavailable."""
+        """A fingerprint of all tables' files, by name, size and time of change; their contents are not read.
+
+        Raises: BackendUnavailable.
+        """
         return files_version({name: found.files for name, found in self.tables().items()})
 
     def changed_part(self) -> str:
@@ -223,8 +226,8 @@ class ParquetFiles:
             for name, table in found.items():
                 _check_names(table.files)
                 if not _NAME.fullmatch(name):
-                    hint = "use a lower-case name without a schema"
-                    raise BackendUnavailable(f"{name} cannot name a table of files", hint=hint)
+                    hint = "in the policy, give this table a name in lower case, without a schema"
+                    raise BackendUnavailable(f"{name} is not a valid name for a table of files", hint=hint)
         except OSError as error:
             raise BackendUnavailable(
                 "the folder of Parquet files cannot be read", hint="check the path and its permissions"
@@ -263,7 +266,7 @@ class Files(Protocol):
     """A data file, or a folder of them."""
 
     def version(self) -> str:
-        """A hash of their state. Raises: BackendUnavailable."""
+        """A fingerprint of the files' current state. Raises: BackendUnavailable."""
 
     def changed_part(self) -> str:
         """The changed part as messages name it: a file, or a table."""
@@ -293,7 +296,10 @@ def unchanged(files: Files, version: str | None) -> Iterator[None]:
 
 
 def files_version(tables: Mapping[str, Sequence[Path]]) -> str:
-    """SHA-256 of each table's files with their sizes, times and inodes. Reads no file."""
+    """A fingerprint of files, by table, path, size, times of change and inode. Their contents are not read.
+
+    Returns: SHA-256 in hex.
+    """
     digest = hashlib.sha256()
     for name, files in sorted(tables.items()):
         for file, state in _states(files):

@@ -117,7 +117,7 @@ class MirrorFile(DuckdbFile):
             yield MirrorFile(folder / "copy", key=self.key)
 
     def close_as_own(self) -> None:
-        """Make the file readable by its owner only, and flush it to disk."""
+        """Make the finished file readable by its owner only, and flush it to disk."""
         self.path.chmod(0o600)
         _sync(self.path)
 
@@ -205,7 +205,7 @@ class CurrentMirror:
             return None
 
     def source(self, query: BackendQuery, data_version: int, database: Backend) -> Backend | MirrorFirst:
-        """The mirror while it is current, else the database."""
+        """The place to read a question's rows from: the mirror while it is current, else the database."""
         version, name = self.contribution()
         stamp = self._stamp()
         if stamp is None or stamp.id != name or version != data_version or self._lack(stamp):

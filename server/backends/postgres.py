@@ -29,7 +29,7 @@ from server.backends.columns import (
 )
 from server.backends.postgres_catalog import read_schema
 from server.backends.public_rows import computed_type
-from server.backends.query_tuples import KEPT, Blocks, Room, too_long, too_many
+from server.backends.query_tuples import KEPT, Blocks, Room, refused, too_long, too_many
 from server.errors import (
     BackendConnectionLost,
     BackendFailed,
@@ -238,9 +238,11 @@ def _check_plan(connection: psycopg.Connection[Any], statement: OuterStatement) 
         node = waiting.pop()
         if isinstance(node, dict):
             if any(isinstance(value, str) and _CATALOG_FUNCTION.search(value) for value in node.values()):
-                raise BackendFailed("the SQL around the answers would call a function of the catalog")
+                raise BackendFailed(
+                    "the outer SELECT around the noisy answers may not call functions on system tables"
+                )
             if "Relation Name" in node and (node.get("Schema"), node["Relation Name"]) not in statement.reads:
-                raise BackendFailed("the SQL around the answers would read another table")
+                raise BackendFailed("the outer SELECT around the noisy answers may not read other tables")
             waiting += node.values()
         elif isinstance(node, list):
             waiting += node
@@ -292,8 +294,10 @@ def _translated() -> Iterator[None]:
     except (errors.SerializationFailure, errors.DeadlockDetected, errors.AdminShutdown) as error:
         raise BackendConnectionLost("the database ended the query") from error
     except (errors.ProgramLimitExceeded, errors.StatementTooComplex, errors.TooManyColumns) as error:
-        raise BackendFailed("the rewritten query is beyond a limit of the database") from error
+        raise BackendFailed(
+            "the query that the proxy made from yours exceeds a limit of the database", hint="simplify it"
+        ) from error
     except psycopg.OperationalError as error:
         raise BackendConnectionLost("the connection to the database was lost") from error
     except psycopg.Error as error:
-        raise BackendFailed("the database refused the rewritten query") from error
+        raise refused() from error

@@ -59,6 +59,8 @@ _ANOTHER = (
     "and let the proxy connect as noisegate"
 )
 
+_GRANT = "GRANT SELECT on the policy's tables to the proxy's database role"
+
 _SHOWN = 3
 
 
@@ -322,7 +324,7 @@ class PostgresCustody(Custody):
         except _MISFIT as error:
             raise Misfit from error
         except psycopg.Error as error:
-            raise BackendFailed("the database refused to count", hint="let the role SELECT it") from error
+            raise BackendFailed("the database could not count the rows of a table", hint=_GRANT) from error
         assert row is not None, "an aggregate without GROUP BY returns one row"
         return int(row[0])
 
@@ -332,5 +334,5 @@ class PostgresCustody(Custody):
             with self.connection.transaction():
                 found = self.connection.execute(statement.encode()).fetchall()
         except psycopg.Error as error:
-            raise BackendFailed("the database refused to compare rows", hint="let the role SELECT them") from error
+            raise BackendFailed("the database could not compare the rows of a table", hint=_GRANT) from error
         return [tuple(map(int, row)) for row in found]

@@ -70,7 +70,7 @@ def not_computable(statement: OuterStatement, reason: str) -> UnsupportedSQL:
 
     The reason is the database's own message. The statement ran over no rows, so the message reveals none.
     """
-    what = "the SQL around the answers" if statement.relations else "the statement"
+    what = "the outer SELECT around the noisy answers" if statement.relations else "the statement"
     return UnsupportedSQL(f"{what} cannot be computed: {reason}", hint="nothing was charged")
 
 
@@ -78,10 +78,10 @@ def not_computed(statement: OuterStatement, reason: str) -> ComputationFailed:
     """The error for a statement without a value. The client may see all rows that it computes with."""
     if not statement.relations:
         return ComputationFailed(
-            f"the statement has no value: {reason}", hint="change the statement; asking again is free"
+            f"the statement failed: {reason}", hint="change the statement and ask again; nothing was charged"
         )
-    hint = "the answers are cached: change the SQL around them, and ask again for free"
-    return ComputationFailed(f"the SQL around the answers has no value: {reason}", hint=hint)
+    hint = "the answers are cached: change the outer SELECT and ask again; nothing more is charged"
+    return ComputationFailed(f"the outer SELECT around the noisy answers failed: {reason}", hint=hint)
 
 
 def public_rows(arriving: Iterable[Sequence[Any]], types: Sequence[ResultType]) -> Rows:

@@ -42,7 +42,7 @@ from server.backends.columns import (
     ranked_tuples,
     whole,
 )
-from server.errors import ConfigurationInvalid, NoGroups, QueryCancelled
+from server.errors import BackendFailed, ConfigurationInvalid, NoGroups, QueryCancelled
 
 RESERVED = 2 << 30
 """Address space reserved for the interpreter, libraries and compiled kernels (1.6 GB), and small objects."""
@@ -138,6 +138,13 @@ def too_many() -> QueryCancelled:
 def too_long() -> QueryCancelled:
     """The error for a question that exceeds its time limit."""
     return QueryCancelled("the query took longer than its limit", hint="add conditions, or join fewer tables")
+
+
+def refused() -> BackendFailed:
+    """The error for a rewritten query that the database rejects, without any of the database's words."""
+    return BackendFailed(
+        "the database refused the query that the proxy made from yours", hint="send the administrator your statement"
+    )
 
 
 def refuse_memory_below(memory_mb: int | None, least_mb: int, engine: str) -> None:

@@ -349,7 +349,9 @@ class SparkSession:
         lost = "Retries" in type(error).__name__ or "StatusCode.UNAVAILABLE" in str(error)
         if lost:
             return BackendConnectionLost("the connection to Spark was lost", hint="try again")
-        return BackendFailed("Spark refused the rewritten query")
+        return BackendFailed(
+            "Spark refused the query that the proxy made from yours", hint="send the administrator your statement"
+        )
 
 
 def _connected(address: str) -> Any:

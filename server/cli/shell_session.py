@@ -32,7 +32,7 @@ def is_command(text: str) -> bool:
 
 
 def is_complete(text: str) -> bool:
-    """Is nothing open: no statement without `;`, no quote, no comment?
+    """Whether a text leaves nothing open: no statement without `;`, no quote, no comment.
 
     >>> is_complete("SELECT 1;"), is_complete("SELECT ';"), is_complete("SELECT 1 /* ; "), is_complete(" ")
     (True, False, False, True)

@@ -78,7 +78,7 @@ class SpareStream:
             pass
 
     def isatty(self) -> bool:
-        """Is the stream a terminal, so that colours are useful?"""
+        """Whether the stream is a terminal, so that colours are useful."""
         try:
             return self._stream is not None and self._stream.isatty()
         except (OSError, ValueError):

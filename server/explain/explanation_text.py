@@ -133,7 +133,7 @@ def broken(line: str) -> Iterator[str]:
 
 
 def noise_ratio(noise: Sequence[tuple[float, float]]) -> float | None:
-    """The half-width per contribution bound, if it is the same for all (tau, half-width) pairs; otherwise None.
+    """The ratio half-width / tau, if it is the same for all (tau, half-width) pairs; otherwise None.
 
     Noise of whole numbers is whole, so each half-width may differ by the smallest bound.
 

@@ -102,7 +102,7 @@ _SHARED_BY_SELECTED = (
 
 
 def shared_by_selected(plan: Plan) -> bool:
-    """Does the noise depend on the number of selected groups, which is unknown beforehand?"""
+    """Whether the noise depends on the number of selected groups, which is unknown beforehand."""
     counts_values = any(release.distinct is not None for release in plan.releases)
     return plan.finds_any_number and (counts_values or not MECHANISMS[plan.mechanism].bounds_vector)
 

@@ -107,7 +107,7 @@ class AnswerBody(BaseModel):
 
     @classmethod
     def of(cls, response: QueryResponse) -> AnswerBody:
-        """The body of an answer; its rows are made now."""
+        """Build the response body of an answer, with all its rows in memory (`json_pieces` makes them on demand)."""
         own: dict[str, Any] = {name: getattr(response, name) for name in _ALIKE}
         own |= {name: tuple(own[name]) for name in _LONG}
         own |= {"note": one_note(response), "details": [str(note) for note in response.notes]}
@@ -115,7 +115,7 @@ class AnswerBody(BaseModel):
         return cls(**own, charge=ChargeBody(epsilon=response.epsilon, delta=response.delta))
 
     def response(self) -> QueryResponse:
-        """The answer of a body, for clients in Python; numbers that were not finite are None."""
+        """Turn a received body into an answer, for clients in Python. Numbers that were not finite are None."""
         return QueryResponse(
             **{name: getattr(self, name) for name in _ALIKE},
             epsilon=self.charge.epsilon,

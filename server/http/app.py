@@ -24,7 +24,8 @@ from server.scheduling.jobs import Jobs
 from server.scheduling.thread_pool import ThreadPool
 
 _DESCRIPTION = """Differentially private answers to SQL. Send one SELECT and a key; get noisy numbers that protect
-people, not rows, with an interval, and a charge to your budget. Every error is a problem with an SQLSTATE."""
+people, not rows, with an interval, and a charge to your budget. Every error is a JSON object (a
+"problem") that contains an SQLSTATE."""
 
 
 @cache

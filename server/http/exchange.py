@@ -102,7 +102,7 @@ def fields_of(request: Request) -> Collection[str]:
 
 
 def is_json(request: Request) -> bool:
-    """Is the body's media type JSON? Other bodies are not parsed."""
+    """Whether the body's media type is JSON. Other bodies are not parsed."""
     kind, _, subtype = request.headers.get("content-type", "").partition(";")[0].strip().lower().partition("/")
     return kind == "application" and (subtype == "json" or subtype.endswith("+json"))
 
@@ -164,7 +164,7 @@ def exchange_of(scope: Scope) -> Exchange:
 
 
 def is_known(scope: Mapping[str, object]) -> bool:
-    """Was the request authenticated?"""
+    """Whether the request was authenticated."""
     exchange = scope.get(_KEY)
     return isinstance(exchange, Exchange) and exchange.analyst is not None
 

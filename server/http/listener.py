@@ -104,7 +104,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     @property
     def waits(self) -> bool:
-        """Is it the client's turn to send or to read?"""
+        """Whether the server waits for the client to send or to read."""
         return self.cycle is None or self.cycle.response_complete or self.cycle.more_body or self.flow.write_paused
 
     def _await_client(self, seconds: float) -> None:

@@ -62,7 +62,7 @@ class Grant:
 
 @dataclass(frozen=True)
 class BasicLeft:
-    """What basic composition would leave of an account that uses zCDP or Renyi.
+    """The epsilon and delta that basic composition would leave of an account with zCDP or Renyi accounting.
 
     Attributes:
       epsilon_left, delta_left: the grant minus the sums over all charges since the account was opened or renewed; at
@@ -100,7 +100,7 @@ class PeriodsSoFar:
 
     @property
     def total_delta(self) -> float:
-        """As `total_epsilon`, for delta."""
+        """The most delta that all periods have spent when this one ends."""
         return self.past_delta + self.delta
 
 
@@ -204,8 +204,9 @@ _DAY_S = 86_400
 def guarantee(account: AccountBalance) -> str:
     """The privacy guarantee of an account for a person with rows in the whole data, as a sentence.
 
-    Returns: for example `epsilon 10 per month; by the end of 2026-11 at most epsilon 23 over all periods; at most
-      epsilon 50 in total, where renewal stops`. The epsilon of tunings follows, since it adds to all of that.
+    Returns: for example `epsilon 10 per month; at most epsilon 23 in all periods together until the end of
+      2026-11; at most epsilon 50 in total, where renewal stops`. The epsilon of tunings follows, since it adds to all
+      of that.
     """
     answers, tuning = _of_answers(account), account.tuning_epsilon
     return f"{answers}; and {privacy_text(tuning, 0.0)} of tuning, once, in addition" if tuning else answers
@@ -222,7 +223,7 @@ def _of_answers(account: AccountBalance) -> str:
     if grant.renew is None:
         return f"{whole} from now on, and {privacy_text(periods.past_epsilon, periods.past_delta)} before it"
     total = privacy_text(periods.total_epsilon, periods.total_delta)
-    so_far = f"by the end of {periods.name} at most {total} over all periods"
+    so_far = f"at most {total} in all periods together until the end of {periods.name}"
     if math.isinf(periods.most_in_total):
         return f"{whole} per {grant.renew}; {so_far}; in total nothing bounds it: k periods are k budgets"
     most = privacy_text(periods.most_in_total, periods.most_delta_in_total)
@@ -234,7 +235,7 @@ LOW = 0.1
 
 
 def is_low(account: AccountBalance) -> bool:
-    """Is at most a tenth of epsilon or delta left: of the window, the period, or the total of all periods?
+    """Whether at most a tenth of epsilon or delta is left: of the window, the period, or the total of all periods.
 
     For zCDP and Renyi, the epsilon of one more question is compared.
     """

@@ -91,7 +91,7 @@ class Balance:
         return replace(self, started_ms=started, spent=currency.nothing(self.terms.accounting), basic=Amount(0))
 
     def is_due(self, utc_ms: int) -> bool:
-        """Has a later calendar period begun than the one that is being spent?"""
+        """Whether a later calendar period has begun, so that the account must renew."""
         renew, periods = self.terms.renew, self.periods
         return renew is not None and periods is not None and period_at(renew, utc_ms) > periods.current
 
@@ -124,7 +124,7 @@ class Balance:
         return replace(self, periods=periods.set_back(period_at(renew, utc_ms)))
 
     def admits(self, amount: Spent) -> bool:
-        """Does an amount fit beside the spending?"""
+        """Whether the account can pay an amount on top of what it has spent."""
         granted = self._granted
         try:
             return granted[0] > 0 and currency.admits(self.terms.accounting, granted, self.spent, amount)
@@ -132,7 +132,12 @@ class Balance:
             return False
 
     def charged(self, amount: Spent, basic: Amount) -> Balance:
-        """The account after one more amount, which is `basic` by basic composition."""
+        """The account after one more charge.
+
+        Args:
+          amount: the charge's cost in the account's own accounting.
+          basic: the same cost by basic composition: epsilon and delta.
+        """
         return replace(self, spent=currency.plus(self.spent, amount), basic=self.basic + basic)
 
     def refunded(self, amount: Spent, basic: Amount, started_ms: int) -> Balance:
@@ -174,7 +179,7 @@ class Balance:
 
     @property
     def is_clipped_by_total(self) -> bool:
-        """Does the total of all periods leave this period less than its grant?"""
+        """Whether the bound on the total of all periods leaves this period less than its grant."""
         return self._granted[:2] != (self.terms.nano_epsilon, self.terms.atto_delta)
 
     @property

@@ -32,35 +32,41 @@ _DELTA_DIGITS = 18
 
 
 def charged_epsilon(epsilon: float) -> int:
-    """Nano-epsilon of a charge, rounded up; epsilon in (0, MAX_EPSILON]. Raises InvalidSetting."""
+    """Convert the epsilon of a charge to whole multiples of 1e-9, rounded up.
+
+    Raises: InvalidSetting for an epsilon outside (0, MAX_EPSILON].
+    """
     return _units(_checked_epsilon(epsilon), _EPSILON_DIGITS, ROUND_CEILING)
 
 
 def charged_delta(delta: float) -> int:
-    """Atto-delta of a charge, rounded up; delta in [0, 1). Raises InvalidSetting."""
+    """Convert the delta of a charge, in [0, 1), to whole multiples of 1e-18, rounded up. Raises InvalidSetting."""
     return _units(_checked_delta(delta), _DELTA_DIGITS, ROUND_CEILING)
 
 
 def granted_epsilon(epsilon: float) -> int:
-    """Nano-epsilon of a grant, rounded down; epsilon in [1e-9, MAX_EPSILON]. Raises InvalidSetting."""
+    """Convert the epsilon of a grant to whole multiples of 1e-9, rounded down.
+
+    Raises: InvalidSetting for an epsilon outside [1e-9, MAX_EPSILON].
+    """
     nano = _units(_checked_epsilon(epsilon), _EPSILON_DIGITS, ROUND_FLOOR)
     if not nano:
-        raise InvalidSetting("a budget of epsilon is at least 1e-9")
+        raise InvalidSetting("the epsilon of a budget must be at least 1e-9")
     return nano
 
 
 def granted_delta(delta: float) -> int:
-    """Atto-delta of a grant, rounded down; delta in [0, 1). Raises InvalidSetting."""
+    """Convert the delta of a grant, in [0, 1), to whole multiples of 1e-18, rounded down. Raises InvalidSetting."""
     return _units(_checked_delta(delta), _DELTA_DIGITS, ROUND_FLOOR)
 
 
 def epsilon_of(nano: int) -> float:
-    """The largest float that is charged as at most `nano` nano-epsilon."""
+    """Convert multiples of 1e-9 to an epsilon: the largest float that is charged as at most `nano`."""
     return _float_at_most(Decimal(nano).scaleb(-_EPSILON_DIGITS))
 
 
 def delta_of(atto: int) -> float:
-    """The largest float that is charged as at most `atto` atto-delta."""
+    """Convert multiples of 1e-18 to a delta: the largest float that is charged as at most `atto`."""
     return _float_at_most(Decimal(atto).scaleb(-_DELTA_DIGITS))
 
 
@@ -116,12 +122,17 @@ def amount_of(accounting: Accounting, charge: Charge) -> Spent:
 
 
 def least_known(epsilon: float, delta: float) -> PrivacyEvent:
-    """The event of a release of which only (epsilon, delta) is known."""
+    """The privacy event of a release of which only (epsilon, delta) is known."""
     return ApproxDP(epsilon, delta) if delta else PureDP(epsilon)
 
 
 def admits(accounting: Accounting, granted: tuple[int, int, int], spent: Spent, amount: Spent) -> bool:
-    """Does an amount fit beside the spending? `granted` is nano-epsilon, atto-delta, and atto-delta for events."""
+    """Whether the grant can pay an amount on top of the spending.
+
+    Args:
+      granted: epsilon in multiples of 1e-9, delta in multiples of 1e-18, and the part of that delta for events that
+        have a delta of their own.
+    """
     return cast(Any, _filter(accounting, *granted)).admits(spent, amount)  # type: ignore[no-any-return]
 
 

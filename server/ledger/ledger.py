@@ -353,8 +353,12 @@ class Ledger:
         return self._newest(PeriodsNoted)
 
     def checked_keys(self, fingerprint: str) -> frozenset[str]:
-        """The keys that the newest check found unique, if it was of this data version and structure; otherwise none.
-        Two indexed reads.
+        """The keys that the latest data check found unique.
+
+        Empty if that check was for another data version or schema. Two indexed reads.
+
+        Args:
+          fingerprint: of the schema.
         """
 
         def keys(reading: Reading) -> frozenset[str]:

@@ -172,7 +172,7 @@ class PostgresView(Writing):
         self._beginning = beginning
 
     def asked(self, statement: str, *values: object) -> Callable[[], list[tuple[Any, ...]]]:
-        """Send a query with the next ones; the returned function waits for its rows."""
+        """Send a query without waiting, together with the next ones. The returned function waits for its rows."""
         return self._connection.execute(_placed(statement), values).fetchall
 
     def run(self, statement: str, *values: object) -> None:
@@ -252,7 +252,9 @@ def read_transaction(
 
 @contextmanager
 def translated(connection: psycopg.Connection[tuple[Any, ...]]) -> Iterator[None]:
-    """Translate psycopg's errors. Their texts may not reach clients and stay in the cause.
+    """Raise the ledger's own errors in place of psycopg's.
+
+    Clients must not see the texts of psycopg's errors, so each error stays as the `__cause__` of ours.
 
     Raises: Conflict, ConnectionLost, LedgerFull, LedgerInvalid, LedgerReadOnly, LedgerUnavailable, TooManyQueries.
     """
@@ -317,17 +319,17 @@ class PostgresStore:
         self.id: str = self.read(lambda view: str(view.rows("SELECT id FROM identity")[0][0]))
 
     def write(self, work: Callable[[Writing], T]) -> T:
-        """Do the work in one write; again after a conflict or a lost connection."""
+        """Do the work in one transaction, and repeat it after a conflict or a lost connection."""
         with self._write_lock:
             return self._tried(lambda retried: self._write_once(work, retried))
 
     def read(self, work: Callable[[Reading], T]) -> T:
-        """Do short work in one view."""
+        """Do short work in one consistent view of the ledger."""
         with self._read_lock:
             return self._tried(lambda _: self._read_once(work))
 
     def walk(self, work: Callable[[Reading], T]) -> T:
-        """Do long work in a view of its own."""
+        """Do long work in a consistent view, on a connection of its own."""
         return self._tried(lambda _: self._walk_once(work))
 
     def check_writable(self) -> None:
@@ -335,7 +337,7 @@ class PostgresStore:
         self.write(lambda writing: writing.run("UPDATE version SET number = number"))
 
     def is_dead(self, writing: Writing, instance: str) -> bool:
-        """Has the process of an instance no session left?"""
+        """Whether the process of an instance has no session left."""
         return bool(writing.rows("SELECT pg_try_advisory_xact_lock(?)", _lease(instance))[0][0])
 
     def close(self) -> None:
@@ -437,7 +439,8 @@ def open_postgres_ledger(url: str, marker: Path, clock: Clock | None = None) -> 
     """Open the ledger that the marker names. Without a marker, adopt the ledger and create the marker.
 
     Raises: LedgerMissing; LedgerInvalid for another ledger, an older copy, an edited one or another version;
-      LedgerUnavailable, TooManyQueries.
+      LedgerUnavailable if the database cannot be reached; TooManyQueries if other proxies write for so long that this
+      one gets no turn.
     """
     with closing(_connected(url)) as connection:
         if not _exists(connection):

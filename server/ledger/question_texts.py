@@ -40,7 +40,7 @@ _KEY_BYTES, _NONCE_BYTES, _ID_LETTERS = 32, 12, 16
 _VERSION = "1"
 
 Sealing = Callable[[int], str]
-"""Encrypts the text for the charge of a number, in ASCII."""
+"""Takes the number of a charge and returns the text encrypted for that charge, in ASCII."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -58,14 +58,14 @@ class AskedText:
 
     @property
     def shown(self) -> str:
-        """The statement for people, with its values below."""
+        """The statement in readable form, with its parameter values listed below it."""
         values = ", ".join(f"${number} = {value!r}" for number, value in enumerate(self.parameters, 1))
         below = "the statement goes on" if self.cut else values
         return f"{self.sql}\n-- {below}" if below else self.sql
 
     @property
     def plain(self) -> list[str | int | float | bool | None]:
-        """The values as JSON has them, or else as text."""
+        """The parameter values as JSON values; a type that JSON lacks becomes text."""
         return [_spelled(value) for value in self.parameters]
 
     @property
@@ -89,7 +89,7 @@ class QuestionKeys:
     """The keys of one file.
 
     Attributes:
-      keys: by public name, the newest first.
+      keys: the keys by their public names, the newest first.
     """
 
     keys: Mapping[str, bytes] = field(repr=False)
@@ -109,7 +109,7 @@ class QuestionKeys:
         return cls({_name(key): key for key in (_key(line, path.name) for line in lines)})
 
     def sealing(self, ledger: str, text: AskedText) -> Sealing:
-        """Encrypt a text later, when the charge's number is known. No `repr` shows the text."""
+        """Return a function that encrypts the text once the charge's number is known. Its `repr` hides the text."""
         return lambda number: self.encrypted(ledger, number, text)
 
     def encrypted(self, ledger: str, number: int, text: AskedText) -> str:

@@ -118,7 +118,9 @@ def read_transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Translate sqlite3's errors. Their texts may not reach clients and stay in the cause.
+    """Raise the ledger's own errors in place of sqlite3's.
+
+    Clients must not see the texts of sqlite3's errors, so each error stays as the `__cause__` of ours.
 
     Raises: LedgerFull, LedgerInvalid, LedgerReadOnly, LedgerUnavailable, TooManyQueries.
     """
@@ -200,7 +202,7 @@ class ProcessLock:
             self.is_dead(name.removeprefix(prefix))  # a killed process leaves its file
 
     def is_dead(self, instance: str) -> bool:
-        """Has an instance ended? Raises: LedgerUnavailable."""
+        """Whether the process of an instance has ended. Raises: LedgerUnavailable."""
         path = self._file_of(instance)
         if _is_held(path):
             return False
@@ -218,7 +220,7 @@ class ProcessLock:
 
 
 def is_open(ledger: Path) -> bool:
-    """Does a living process have the ledger open? Raises: LedgerUnavailable."""
+    """Whether a living process has the ledger open. Raises: LedgerUnavailable."""
     return any(map(_is_held, ledger.parent.glob(f"{ledger.name}-open-*")))
 
 
@@ -288,7 +290,7 @@ class SqliteView(Writing):
         self._steady = steady
 
     def asked(self, statement: str, *values: object) -> Callable[[], list[tuple[Any, ...]]]:
-        """Read the rows of a query now."""
+        """Run a query at once, and return a function that returns its rows."""
         rows = self._connection.execute(statement, values).fetchall()
         return lambda: rows
 
@@ -327,7 +329,7 @@ class SqliteStore:
         self.id: str = self.read(lambda view: str(view.rows("SELECT id FROM identity")[0][0]))
 
     def write(self, work: Callable[[Writing], T]) -> T:
-        """Do the work in one write."""
+        """Do the work in one transaction, and write it durably."""
         with self._write_lock:
             with transaction(self._writer):
                 done = work(self._begun())
@@ -336,12 +338,12 @@ class SqliteStore:
             return done
 
     def read(self, work: Callable[[Reading], T]) -> T:
-        """Do short work in one view."""
+        """Do short work in one consistent view of the ledger."""
         with self._reader() as reader, read_transaction(reader):
             return work(SqliteView(reader, self._clock, self._steady))
 
     def walk(self, work: Callable[[Reading], T]) -> T:
-        """Do long work in a view of its own."""
+        """Do long work in a consistent view, on a connection of its own."""
         with closing(connect(self._path)) as connection, read_transaction(connection):
             return work(SqliteView(connection, self._clock, self._steady))
 
@@ -354,7 +356,7 @@ class SqliteStore:
         check_room(self._path.parent)
 
     def is_dead(self, writing: Writing, instance: str) -> bool:
-        """Has the process of an instance ended?"""
+        """Whether the process of an instance has ended."""
         return self._process_lock.is_dead(instance)
 
     def close(self) -> None:
@@ -430,7 +432,7 @@ def open_ledger(path: Path, marker: Path, clock: Clock = time.time) -> Ledger:
     """Open the ledger that the marker names. Without a marker, adopt the ledger and create the marker.
 
     Raises: LedgerMissing; LedgerInvalid for another ledger, an older copy, an edited one or another format;
-      LedgerUnavailable, TooManyQueries.
+      LedgerUnavailable; TooManyQueries if another writer holds the ledger for too long.
     Cost: up to a second for VERIFIED_AT_OPEN entries; milliseconds for longer ledgers.
     """
     if not path.exists():

@@ -136,7 +136,7 @@ class Store(Protocol):
 
     @property
     def local(self) -> bool:
-        """Is it a file of this machine, with reads in microseconds?"""
+        """Whether the store is a file of this machine, which takes microseconds to read."""
         ...
 
     @property
@@ -145,7 +145,7 @@ class Store(Protocol):
         ...
 
     def write(self, work: Callable[[Writing], T]) -> T:
-        """Do the work in one durable write. Nothing of it remains if it raises.
+        """Do the work in one transaction, and write it durably. If the work raises, nothing is written.
 
         The work is repeated after a conflict or a lost connection, so if `retried` it must first look for its own
         result.
@@ -154,7 +154,7 @@ class Store(Protocol):
         ...
 
     def read(self, work: Callable[[Reading], T]) -> T:
-        """Do short work in one view. Raises as `write`."""
+        """Do short work in one consistent view of the tables. Raises as `write`."""
         ...
 
     def walk(self, work: Callable[[Reading], T]) -> T:
@@ -166,7 +166,7 @@ class Store(Protocol):
         ...
 
     def is_dead(self, writing: Writing, instance: str) -> bool:
-        """Has the process of an instance ended, or lost its connection to the store?"""
+        """Whether the process of an instance has ended, or lost its connection to the store."""
         ...
 
     def close(self) -> None:

@@ -154,7 +154,7 @@ class Terms:
         """The terms of a grant. Raises InvalidSetting if no privacy filter can enforce it."""
         window_ms = None if grant.window_s is None else grant.window_s * 1000
         if window_ms is not None and not 0 < window_ms <= MAX_WINDOW_MS:
-            raise InvalidSetting("A window lasts at least a second and at most a hundred years.")
+            raise InvalidSetting("A window must last at least a second and at most a hundred years.")
         cap = None if grant.per_query_epsilon is None else granted_epsilon(grant.per_query_epsilon)
         amounts = granted_epsilon(grant.epsilon), granted_delta(grant.delta), granted_delta(grant.event_delta)
         _check_renewal(grant)
@@ -166,7 +166,7 @@ class Terms:
         nano = granted_epsilon(epsilon) if epsilon else 0
         more = replace(self, nano_epsilon=self.nano_epsilon + nano, atto_delta=self.atto_delta + granted_delta(delta))
         if more == self:
-            raise InvalidSetting("A top-up is above 0.")
+            raise InvalidSetting("A top-up must be above 0.")
         if self.most_atto is not None and self.most_nano is not None:
             most = _delta_in_total(self.most_nano, more.nano_epsilon, more.atto_delta)
             more = replace(more, most_atto=max(self.most_atto, most))
@@ -179,7 +179,9 @@ class Terms:
         try:
             check_filter(self.accounting, self.nano_epsilon, self.atto_delta, self.event_atto)
         except InvalidParameter as error:
-            raise InvalidSetting(f"No privacy filter exists for this budget: {error}.") from error
+            raise InvalidSetting(
+                f"This kind of budget cannot be enforced: {error}. Choose another epsilon, delta or accounting."
+            ) from error
         return self
 
     @property

@@ -345,6 +345,6 @@ def absent(name: str) -> LedgerMissing:
 
 
 def holds(reading: Reading, known: HighWaterMark) -> bool:
-    """Does a ledger contain everything that a marker records?"""
+    """Whether a ledger contains everything that a marker records."""
     link = hash_of(reading, known.entries)
     return not known.entries or (link is not None and link.hex() == known.hash)

@@ -89,7 +89,7 @@ def copy_format(options: str) -> CopyFormat:
     )
     forbidden = "\r\n\\." + (chosen.quote if chosen.csv else "")
     if len(chosen.delimiter) != 1 or len(chosen.quote) != 1 or chosen.delimiter in forbidden:
-        raise InvalidSyntax("COPY's DELIMITER and QUOTE are one character each, and not the same")
+        raise InvalidSyntax("COPY's DELIMITER and QUOTE must be one character each, and must differ")
     return chosen
 
 

@@ -501,7 +501,9 @@ class Interpreter:
             return Table(fields, [(self.number,)])
         number = str(_bound(1, values) if command.number is None else command.number)
         if len(number) > _NUMBER_DIGITS or not number.isdecimal():
-            raise WireError("the number of a session is required", "22023", hint="SELECT pg_backend_pid() shows it")
+            raise WireError(
+                "this function needs the number of a session", "22023", hint="SELECT pg_backend_pid() shows it"
+            )
         stopped = self.stop(int(number), session=command.function == _TERMINATE)
         if not stopped:
             self._warning(f"you have no session {number}", _WARNING)

@@ -115,7 +115,7 @@ class Portal:
         return cls(command, shape, () if catalog else bound_values(*raw, shape.parameters), raw, formats)
 
     def outlives(self, *, committed: bool) -> bool:
-        """Whether it survives the end of the current transaction."""
+        """Whether the portal survives the end of the current transaction."""
         return self.depth == OUTSIDE or (self.hold and committed)
 
     @cached_property

@@ -182,7 +182,9 @@ class CatalogResult(Result):
     def rows(self, places: range, formats: Sequence[int]) -> Iterator[list[bytes | None]]:
         """The cells of some rows, in the formats of the request; a cursor has texts."""
         if tuple(formats) != self.formats:
-            raise UnsupportedSQL("a cursor over catalogs returns text only", hint="ask without a cursor")
+            raise UnsupportedSQL(
+                "a cursor on system tables returns text only", hint="list tables and columns without a cursor"
+            )
         return (list(self.cells[place]) for place in places)
 
 

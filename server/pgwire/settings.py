@@ -123,7 +123,7 @@ def _of_question(name: str, value: str) -> str:
 def _utf8(name: str, value: str) -> str:
     letters = "".join(filter(str.isalnum, value.lower()))  # as PostgreSQL: some drivers send quotes
     if letters not in ("utf8", "unicode"):
-        raise UnsupportedSQL("the only client_encoding is UTF8", hint="SET client_encoding = 'UTF8'")
+        raise UnsupportedSQL("client_encoding must be UTF8", hint="SET client_encoding = 'UTF8'")
     return "UTF8"
 
 
@@ -346,7 +346,7 @@ class Settings:
                 raise InvalidSetting(f"there is no setting {name}", hint=f"there are {known}")
             return False
         if value is not None and len(value) > MAX_VALUE_LENGTH:
-            raise InvalidSetting(f"{name} has at most {MAX_VALUE_LENGTH} characters")
+            raise InvalidSetting(f"{name} must have at most {MAX_VALUE_LENGTH} characters")
         change = {name: self._initial[name] if value is None else setting.check(name, value)}
         if name == _EPSILON and value is not None:
             self._check_epsilon(float(change[name]))
@@ -384,7 +384,7 @@ class Settings:
     def savepoint(self, name: str) -> None:
         """Set a savepoint. Raises: WireError for too many, and for a name that is too long."""
         if len(name.encode()) > MAX_NAME_BYTES:
-            raise WireError(f"the name of a savepoint has at most {MAX_NAME_BYTES} bytes", "42622")
+            raise WireError(f"the name of a savepoint must have at most {MAX_NAME_BYTES} bytes", "42622")
         last = self._savepoints[-1] if self._savepoints else None
         if last is not None and last.name == name and last.state is self._now:
             last.times += 1

@@ -179,8 +179,8 @@ def _read(connection: pq.abc.PGconn, format_: int) -> CatalogResult:
         rows += more
         size += sum(len(cell) for cells in more for cell in cells if cell is not None)
         if len(rows) > MAX_ROWS or size > MAX_BYTES:
-            hint = f"the limit is {MAX_ROWS} rows and {MAX_BYTES >> 20} MiB"
-            raise CatalogRefused("the catalog's answer is too large", "54000", hint=hint)
+            hint = f"name one schema or table; the limit is {MAX_ROWS} rows and {MAX_BYTES >> 20} MiB"
+            raise CatalogRefused("the list of tables and columns is too long", "54000", hint=hint)
     assert last is not None, "a statement has an outcome"
     _checked(last)  # an error may come after some rows
     return CatalogResult(fields, (format_,) * len(fields), tuple(rows))
@@ -196,7 +196,9 @@ def _next(connection: pq.abc.PGconn, end: float) -> pq.abc.PGresult | None:
     arrived.register(connection.socket, select.POLLIN)
     while connection.is_busy():
         if not arrived.poll(max(0.0, end - time.monotonic()) * 1000):
-            raise CatalogRefused("the catalog took too long", "57014", hint="select less")
+            raise CatalogRefused(
+                "listing the tables and columns took too long", "57014", hint="name one schema or table"
+            )
         connection.consume_input()
     return connection.get_result()
 

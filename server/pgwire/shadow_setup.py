@@ -296,7 +296,7 @@ def create_shadow(superuser_url: str, schema: Schema, policy: Policy) -> str:
                 connection.execute(statement)
     except psycopg.Error as error:
         hint = "use an empty PostgreSQL, and a role that may create databases and roles"
-        raise ConfigurationInvalid("the catalog's database cannot be set up", hint=hint) from error
+        raise ConfigurationInvalid("the shadow catalog cannot be set up", hint=hint) from error
     reader_url = conninfo.make_conninfo(own, user=READER, password=password)
     _check_opens(reader_url)
     return reader_url
@@ -312,8 +312,8 @@ def _check_opens(reader_url: str) -> None:
     try:
         libpq.connect(reader_url).close()
     except psycopg.OperationalError:  # its text holds the address, and maybe more
-        hint = f"let the role {READER} connect by password (scram-sha-256 in pg_hba.conf)"
-        raise ConfigurationInvalid("the catalog's reader cannot connect", hint=hint) from None
+        hint = f"allow {READER} to connect with a password: scram-sha-256 in its pg_hba.conf"
+        raise ConfigurationInvalid(f"the role {READER} cannot connect to the shadow catalog", hint=hint) from None
 
 
 def _create_database(connection: psycopg.Connection, policy: Policy, password: str) -> None:

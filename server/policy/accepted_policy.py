@@ -101,7 +101,7 @@ def _differences(before: list[str] | None, after: list[str] | None) -> Iterator[
             yield line
 
 
-_UNKNOWN = "the previous policy is unknown, so anything may be weaker"
+_UNKNOWN = "the copy of the policy in force is missing or was edited, so any setting may protect less; check them all"
 
 
 @dataclass(frozen=True)

@@ -36,11 +36,11 @@ from server.backends.custody import Custody, Misfit
 from server.errors import BackendFailed
 from server.policy.verified_keys import Finding, Probe, beyond, key_probes, present, shared_key, table_name
 
-_COSTS = "samples are charged too little, see epsilon_if_fanouts_fail of EXPLAIN"
+_COSTS = "samples cost more privacy than is charged; EXPLAIN shows how much as epsilon_if_fanouts_fail"
 """The effect of a false declared bound on rows: Delta rests on it."""
 
 
-_MISSES = "intervals for the truth may miss it"
+_MISSES = "intervals may miss the true value"
 """The effect of a false `at_most`: only accuracy rests on it."""
 
 
@@ -354,7 +354,7 @@ def _run(custody: Custody, probe: Probe) -> Finding | None:
     except Misfit:
         return Finding("error", probe.subject, "the declaration does not fit the column's type")
     except BackendFailed as error:
-        raise BackendFailed(f"the database refused to count {probe.subject}", hint=error.hint) from error
+        raise BackendFailed(f"the database could not count the rows of {probe.subject}", hint=error.hint) from error
     return probe.finding(rows) if rows else None
 
 

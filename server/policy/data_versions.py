@@ -81,7 +81,7 @@ class VersionPrints:
 
 
 def promises(policy: Policy) -> bool:
-    """Does the policy declare any table append-only?"""
+    """Whether the policy declares a table append-only."""
     return any(declared.append_only is not None for declared in policy.tables.values())
 
 

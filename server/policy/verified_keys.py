@@ -117,7 +117,7 @@ def key_probes(schema: Schema) -> Iterator[Probe]:
     """One probe per declared key."""
     for table, key in declared_keys(schema):
         if all(map(table.column, key)):
-            message = "share a key that the policy declares: no question is answered until they differ"
+            message = "share a key that the policy declares unique: no question is answered until that is fixed"
             yield shared_key(table, key, message)
             if without_null(schema):
                 yield _null_key(table, key)
@@ -126,7 +126,7 @@ def key_probes(schema: Schema) -> Iterator[Probe]:
 def _null_key(table: Table, key: tuple[str, ...]) -> Probe:
     missing = sql.SQL(" OR ").join(sql.SQL("{} IS NULL").format(sql.Identifier(name)) for name in key)
     count = sql.SQL("SELECT count(*) FROM {} WHERE {}").format(table_name(table), missing)
-    message = "have a NULL in a key that the policy declares: no question is answered until each row has one"
+    message = "have a NULL in a key that the policy declares unique: no question is answered until that is fixed"
     return Probe("error", f"{table.name}.{', '.join(key)}", message, count)
 
 

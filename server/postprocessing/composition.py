@@ -293,6 +293,9 @@ def _of_each_person(tree: exp.Query, error: SensitivityUnbounded) -> PlannerErro
         message = "UNION, INTERSECT or EXCEPT of people inside FROM is not supported"
         hint = "LEFT JOIN both tables to that of the people, and ask for COUNT(DISTINCT key) where x.key IS NOT NULL"
         return UnsupportedSQL(message, hint=hint, position=error.position)
-    message = f"an aggregate for each row of {table} inside FROM is not supported: it would be one person's alone"
+    message = (
+        f"a subquery in FROM that aggregates for each row of {table} is not supported: each result would be about "
+        "one person"
+    )
     hint = "aggregate once, at the top; for the average of such counts divide count(*) by count(DISTINCT key)"
     return UnsupportedSQL(message, hint=hint, position=error.position)

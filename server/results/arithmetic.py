@@ -38,7 +38,7 @@ class Column:
 
     @property
     def may_be_known(self) -> Flags:
-        """(G,) can it be a value?"""
+        """(G,) whether each group's value may be something other than NULL."""
         return np.asarray(self.low <= self.high)
 
 
@@ -159,7 +159,7 @@ def around(products: Column, x: Column, y: Column, count: Column) -> Column:
 
 
 def within(operand: Column, low: Column, high: Column) -> Column:
-    """Move the operand to the nearest end of a range that holds the truth; NULL where it is.
+    """Move values to the nearest end of a range that holds the truth. NULL stays NULL.
 
     The interval is the intersection with the range, or the range where that is empty.
     """

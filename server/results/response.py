@@ -124,18 +124,15 @@ _WITHHELD = (
 )
 
 _RULE = (
-    "By the policy a privacy unit counts in at most {rule}, and its rows in other groups are left out: "
-    "{share}. No interval covers that and no epsilon changes it; the rows are marked clipped."
+    "By the policy a privacy unit counts in at most {rule}. Its rows in other groups are left out. {share} No "
+    "interval covers that, and no epsilon changes it. The rows are marked clipped."
 )
-_RULE_SHARE = "for units in all {groups:,} groups only {share:.2g} of each value is left"
-_RULE_ANY = "any part of a value may be left"
+_RULE_SHARE = "For units in all {groups:,} groups only {share:.2g} of each value is left."
+_RULE_ANY = "That may have removed any share of a value, even all of it."
 
-_RULE_SHOWN = "For the choice of the shown groups each privacy unit counted in at most {rule}, by the policy."
+_RULE_SHOWN = "To select these groups, each person was counted in at most {rule}, as the policy says."
 
-_FOUND = (
-    "Group keys were selected from private rows: only groups with enough privacy units are shown, and others may "
-    "exist."
-)
+_FOUND = "The groups were selected from private rows. Only groups with enough people are shown; others may exist."
 
 _VOTED = (
     "For that selection, people in several groups counted for less in each. Values count the rows of everybody in "
@@ -573,7 +570,7 @@ def _leaves_out(plan: Plan, domain: Domain, rule: int) -> bool:
 
 
 def clipped_by_rule(plan: Plan, domain: Domain) -> bool:
-    """May the policy's group limit have clipped a value of the answer?
+    """Whether the policy's limit of groups per unit may have clipped a value of the answer.
 
     It does not apply to counts of distinct values, nor to mechanisms that bound a unit over all groups together. For
     their questions it only determines which groups are shown.

@@ -83,7 +83,7 @@ class MirrorSchedule:
             self._thread.join()
 
     def due(self, now: float) -> bool:
-        """Is the copy too old? Never if the policy says `manual`."""
+        """Whether the copy is too old. Never if the policy says `manual`."""
         settings = self._policy().mirror
         if settings is None or settings.refresh_s is None:
             return False
@@ -157,7 +157,7 @@ def refresh_mirror(
         new.close_as_own()
         version = ledger.bump_data(act, stamp.id)
         if version != before + 1:
-            hint = "copy it again: the new data may be missing"
+            hint = "run `noisegate mirror refresh` again: rows loaded during the copy may be missing"
             raise BackendUnavailable("a new data version was recorded during the copy", hint=hint)
         believed = believed_keys(mirror.schema)
         if believed:

@@ -83,7 +83,7 @@ def _codes(values: Sequence[object]) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Measuring:
-    """How a query is measured. Public, because it is fixed before any read.
+    """The mechanisms of a query, with their parameters. Public, because they are fixed before any read.
 
     Attributes:
       releases: one per release of the plan; its sums use one mechanism.

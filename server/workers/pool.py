@@ -69,7 +69,7 @@ class WorkerLimits:
     memory_bytes: int = 8 << 30
 
     def beside(self, database_s: float) -> WorkerLimits:
-        """The limits with more time, where the database's own limit exceeds the default."""
+        """These limits, with the time limits raised if the database's own time limit is above its default."""
         more_s = max(0.0, database_s - DatabaseLimits.seconds)
         return replace(self, call_s=self.call_s + more_s, wait_s=self.wait_s + more_s)
 

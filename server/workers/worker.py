@@ -168,10 +168,11 @@ class NotTaken(Exception):
 
 
 class Worker:
-    """One process and the pipe to it.
+    """One worker process and the pipe to it.
 
     Args:
-      memory_bytes: address space of the process.
+      memory_bytes: the limit of the process's address space.
+      preload: the modules that the process imports before it takes calls.
     Raises: OSError if no process can be started.
     """
 

@@ -551,7 +551,7 @@ def test_the_notice_beside_an_answer_can_be_silenced(session: Session) -> None:
     (told,) = session.notices
     assert told.startswith("charged epsilon 1; ") and len(told) < 120 and "noisegate.details" in told
     (note,) = (note for (note,) in session.ask("SHOW noisegate.details"))
-    assert note.startswith("Nothing was cut to tau") and "one row at most" in note
+    assert note.startswith("Nothing was clipped") and "at most one row" in note
     session.cursor("SET client_min_messages = warning")
     session.notices.clear()
     session.ask("SELECT count(*) FROM people")

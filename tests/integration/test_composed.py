@@ -88,7 +88,7 @@ def test_a_limit_that_cannot_be_is_refused_before_any_charge(pipeline: Pipeline,
         ("SELECT count(*) FROM customer LIMIT $1", (-1,)),
         ("SELECT count(*) FROM customer OFFSET -1", ()),
     ]:
-        with pytest.raises(InvalidSyntax, match="is not negative"):
+        with pytest.raises(InvalidSyntax, match="must not be negative"):
             _asked(pipeline, sql, parameters=values)
     assert ledger.charges() == ()
 

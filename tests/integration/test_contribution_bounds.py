@@ -101,7 +101,7 @@ def test_who_has_more_is_told_in_words(backend: DuckdbBackend) -> None:
     policy = visits_with(clip={"rows": 2})
     answer = answer_visits(backend, policy, plan_visits(backend, policy, LEISURE))
     assert answer.covers == "clipped value"
-    assert "after counting 2 rows of each person at most, as the policy says" in answer.notes[0]
+    assert "by the policy at most 2 rows of each person count" in answer.notes[0]
     (told,) = [note for note in answer.notes if "not counted" in note]
     found = re.fullmatch(
         r"About ([\d,]+) people \(at most ([\d,]+)\) have more than 2 rows; their further rows are not counted\.",
@@ -232,8 +232,8 @@ def test_explain_says_what_becomes_of_a_release(ledger: Ledger, workers: WorkerP
     text = "\n".join(str(line) for (line,) in asked(pipeline, f"EXPLAIN {BY_NATION}").rows)
     text = " ".join(text.split())
     assert (
-        "counts 20 rows of each person, in all groups together, and a tenth of its epsilon counts who has more"
-        in text
+        "counts 20 rows of each person, in all groups together, and a tenth of its epsilon counts "
+        "the people who have more" in text
     )
-    assert "the policy says that nobody has more than 400 rows" in text
+    assert "the policy declares that nobody has more than 400 rows" in text
     assert "epsilon 4" in text

@@ -158,8 +158,8 @@ def test_they_are_charged_kept_and_explained(backend: DuckdbBackend, ledger: Led
         return ask(pipeline, QueryRequest("ada", sql, epsilon=4.0, mechanism="gs", request_id=str(number)))
 
     text = " ".join(" ".join(str(line) for (line,) in asked(f"EXPLAIN {PER_PLACE}", 1).rows).split())
-    assert "1/8 of epsilon measures how far that moves any count" in text
-    assert "hides all the groups that one unit counts in, 5 of them" in text
+    assert "1/8 of epsilon measures the largest change of a count by smoothing" in text
+    assert "the noise hides all groups of one unit, up to 5" in text
     assert ledger.budget("ada").epsilon_left == 10.0
     first, again = asked(PER_PLACE, 2), asked(PER_PLACE, 3)
     assert (first.epsilon, again.epsilon, again.cached) == (4.0, 0.0, True)

@@ -199,7 +199,7 @@ def test_releases_at_one_threshold_are_combined(asked: Ask, pipeline: Pipeline) 
     question = pipeline.planning.question(request)
     found = pipeline.deciding.reusing.find(question, "ada", lambda: pipeline.planning.groups(question.query, "ada"))
     assert found is not None and found.combined == 2
-    kept = [pipeline.kept.released_to(one.charge.answer_key, "ada") for one in pipeline.ledger.charges("ada")]
+    kept = [pipeline.cached.released_to(one.charge.answer_key, "ada") for one in pipeline.ledger.charges("ada")]
     parts = [one.noisy[0] for one in kept if one is not None]
     scales = np.array([one.noise_scale for one in parts])
     weights = scales**-2.0 / np.sum(scales**-2.0, axis=0)

@@ -176,7 +176,7 @@ def test_it_can_only_read_the_file_and_says_nothing(backend: DuckdbBackend, subt
         with subtests.test(statement):
             with pytest.raises(BackendFailed) as failure:
                 backend.read(_query(backend, statement))
-            assert failure.value.message == "the database refused the rewritten query"
+            assert failure.value.message == "the database refused the query that the proxy made from yours"
     assert not Path("/tmp/noisegate-stolen.csv").exists()
 
 

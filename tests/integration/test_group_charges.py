@@ -58,7 +58,7 @@ def test_what_is_explained_is_free_and_finds_nothing(pipeline: Pipeline, ledger:
     answer = ask(pipeline, QueryRequest("ada", f"EXPLAIN {TOWNS}", request_id="1"))
     text = "\n".join(str(line) for (line,) in answer.rows)
     assert "would charge: epsilon 1, delta 1e-06" in text
-    assert "found among the private rows" in text
+    assert "found by partition selection" in text
     assert "Aalen" not in text
     assert _left(ledger) == (10.0, 1.5e-6)
 

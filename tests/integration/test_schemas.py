@@ -184,7 +184,7 @@ REFUSED: list[tuple[type[PlannerError], str, str]] = [
     (UnknownTable, "no table 'code'", "SELECT count(*) FROM §code"),  # clinic's view hides the table of ref
     (UnknownTable, "no table 'Visit'", 'SELECT count(*) FROM §"Visit"'),
     (UnknownTable, "no table 'a.b'", "SELECT count(*) FROM §a.b"),
-    (UnknownTable, "no database 'other'", "SELECT count(*) FROM §other.clinic.visit"),
+    (UnknownTable, "database 'other' does not exist", "SELECT count(*) FROM §other.clinic.visit"),
     (InvalidSyntax, "occurs twice", "SELECT count(*) FROM visit, §clinic.visit"),
     (AmbiguousColumn, "several tables", "SELECT count(*) FROM clinic.visit, ref.visit WHERE §visit.id = 1"),
     (UnknownTable, "no table 'visit'", "SELECT count(*) FROM clinic.visit v WHERE §clinic.visit.id = 1"),

@@ -156,7 +156,7 @@ def test_what_cannot_be_made_anew_tells_nothing_of_the_policy_before(
 
     def make(schema: Schema, policy: Policy) -> str:
         if next(fails):
-            raise ConfigurationInvalid("the catalog's database cannot be set up")
+            raise ConfigurationInvalid("the shadow catalog cannot be set up")
         return create_shadow(embedded_postgres.url(), schema, policy)
 
     with closing(ShadowDatabase(make, SCHEMA, POLICY)) as shadow:
@@ -231,6 +231,6 @@ def test_a_server_where_the_reader_cannot_come_in_is_refused_at_once(locked: str
         data = connection.execute("SHOW data_directory").fetchall()[0][0]
         Path(data, "pg_hba.conf").write_text(f"local all {embedded.OWNER} scram-sha-256\n")
         connection.execute("SELECT pg_reload_conf()")
-    with pytest.raises(ConfigurationInvalid, match="reader cannot connect") as refusal:
+    with pytest.raises(ConfigurationInvalid, match="cannot connect to the shadow catalog") as refusal:
         create_shadow(locked, SCHEMA, POLICY)
     assert "between us" not in str(refusal.value.__cause__)

@@ -174,7 +174,7 @@ def test_the_check_says_which_views_cannot_be_asked(url: str) -> None:
     assert {finding.severity for finding in findings} == {"warning"}
     found = {finding.subject: finding.message for finding in findings}
     assert found.keys() == {*REFUSED.keys() - {"ward_costs"}, "tables.ward_costs"}
-    assert "it reads visit, and is answered exactly" in found["tables.ward_costs"]
+    assert "it reads visit, and its answers are exact, free and unprotected" in found["tables.ward_costs"]
     for name in REFUSED.keys() - {"ward_costs"}:
         assert REFUSED[name] in found[name] and "declare it public" in found[name]
 

@@ -82,7 +82,7 @@ def test_what_follows_is_the_sum_of_what_is_kept(
     asked = QueryRequest("ada", kept.sql(AGGREGATES), epsilon=5.0, request_id="kept")
     ask(pipeline, asked)
     (charge,) = pipeline.ledger.charges("ada")
-    released = pipeline.kept.released_to(charge.charge.answer_key, "ada")
+    released = pipeline.cached.released_to(charge.charge.answer_key, "ada")
     assert released is not None
     spent = pipeline.ledger.budget("ada")
     coarser = list(pairs(kept.kept, draw))

@@ -130,7 +130,7 @@ _DEFAULTS = {
     ("ledger.", "question_key_file"): "none",
     ("privacy_units.", "T"): "at least one",
     ("database.", "memory_mb"): "64; on DuckDB and Spark 4096",
-    ("database.", "processes"): "the database's; on DuckDB 2",
+    ("database.", "processes"): "PostgreSQL's own setting; 2 on DuckDB; all on Spark",
     ("privacy.", "max_epsilon"): "`epsilon`",
     ("budgets.analyst.", "most_in_total"): "required with `renew`",
     ("mirror.", "refresh"): '"manual"',
@@ -158,8 +158,8 @@ _ABOUT = {
     (
         "tables.T.columns.C.",
         "range",
-    ): "the public range. In sums, a number beyond it counts as the nearest end. A number or day beyond it "
-    "is in no group, rounded or not. Conditions see the value itself.",
+    ): "the public range. In sums, a number beyond it counts as the nearest end. As a group key, a "
+    "number or day beyond it is in no group. Conditions see the value itself.",
     (
         "tables.T.clip.",
         "rows",
@@ -177,7 +177,11 @@ _ABOUT = {
         "C",
     ): "the same for the sum of a column's absolute values, clamped to its range as in sums.",
     ("budgets.analyst.", "most_in_total"): "with `renew`: the total epsilon of all periods.",
-    ("mirror.", "refresh"): 'the age at which a copy is replaced: "30m", "24h", "7d".',
+    (
+        "mirror.",
+        "refresh",
+    ): 'the age at which a copy is replaced, in minutes ("30m"), hours ("24h") or days ("7d"). `manual`: only '
+    "`noisegate mirror refresh` replaces it.",
 }
 """Where the docstring speaks of what the code makes of a setting."""
 
@@ -196,6 +200,9 @@ _TYPES = {
     "value": "text, number, true, false or date",
     "values": "list of values",
 }
+_TYPE_OF = {("mirror.", "refresh"): 'a time such as "24h", or "manual"'}
+"""Where a setting is read as any value."""
+
 _CHOICES = ("choice", "choice_or_none")
 
 METHODS = (*_TYPES, *_CHOICES)
@@ -282,7 +289,7 @@ def _lines() -> Iterator[str]:
         for (path, key), one in settings.items():
             if path == section:
                 shown = "NAME" if key in ("T", "C") else key
-                cells = (_type(one), _default(section, key, one), about(section, key))
+                cells = (_TYPE_OF.get((section, key)) or _type(one), _default(section, key, one), about(section, key))
                 yield f"| `{shown}` | {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
         yield ""
 

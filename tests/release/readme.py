@@ -152,7 +152,8 @@ def sizes(document: Document) -> str:
         f"are {', '.join(named)}. It takes {stripped:.0f} MB if the libraries are stripped, as below. "
     )
     if "embedded, stripped" in cases:
-        text += f"With the embedded PostgreSQL it takes {cases['embedded, stripped']['size']:.0f} MB. "
+        embedded = cases["embedded, stripped"]["size"]
+        text += f"With the extra `embedded` (a PostgreSQL), also stripped, it takes {embedded:.0f} MB. "
     text += f"On the measured machine (`make benchmark NAME=install`: {document['machine']}) pip took "
     text += f"{cases['slim']['pip install']:.0f} s"
     if "demo" in cases:

@@ -34,7 +34,7 @@ class Typed:
 
     @property
     def is_literal(self) -> bool:
-        """Is it a literal number, with or without a sign?"""
+        """Whether the expression is a literal number, with or without a sign."""
         node = self.sql.this if isinstance(self.sql, exp.Neg) else self.sql
         return isinstance(node, exp.Literal) and not node.is_string
 
@@ -141,7 +141,7 @@ _LONG_LITERAL = 18
 
 
 def is_moment(operand: Typed) -> bool:
-    """Is it a timestamp, with or without time zone?"""
+    """Whether a type is a timestamp, with or without time zone."""
     return operand.type.family in (Family.TIMESTAMP, Family.TIMESTAMPTZ)
 
 
@@ -345,7 +345,7 @@ class Differences:
     def computable(self, value: Typed) -> exp.Expr:
         """A number in a type whose negatives exist; the least bigint has none. Raises: UnsupportedSQL."""
         if not value.type.is_number:
-            raise UnsupportedSQL(f"arithmetic with this type is not supported on {self.name}")
+            raise UnsupportedSQL(f"arithmetic with a value that is not a number is not supported on {self.name}")
         return value.sql if value.type.family is Family.FLOAT else as_exact(value)
 
     def _absolute(self, node: exp.Expr, write: Write) -> Typed:
@@ -356,8 +356,12 @@ class Differences:
     def _quotient(self, node: exp.Expr, write: Write) -> Typed:
         left, right = write(node.this), write(node.args["expression"])
         if Family.FLOAT not in (left.type.family, right.type.family):
-            hint = "divide by a double precision, x / 1000::double precision; of a comparison multiply the other side"
-            raise UnsupportedSQL(f"{self.name} does not divide decimals exactly", hint=hint)
+            hint = (
+                "divide by a double precision, as in x / y::float8; in a comparison, multiply the other side instead"
+            )
+            raise UnsupportedSQL(
+                f"{self.name} does not divide decimals exactly, so this division is not supported", hint=hint
+            )
         sides = as_double(left), as_double(right)
         return floating(divided(*sides) if _is_written(right) else self.quotient(*sides))
 

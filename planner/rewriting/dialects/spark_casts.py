@@ -34,7 +34,7 @@ from planner.sql.trees import cast_sql, has_fraction, is_type
 
 
 def call(name: str, *arguments: exp.Expr) -> exp.Anonymous:
-    """`name(arguments)`, by Spark's name of the function.
+    """Build a call of a Spark function by its name.
 
     >>> call("TRY_DIVIDE", exp.column("x"), number(2)).sql("spark")
     'TRY_DIVIDE(x, 2)'
@@ -43,7 +43,7 @@ def call(name: str, *arguments: exp.Expr) -> exp.Anonymous:
 
 
 def number(value: int) -> exp.Expr:
-    """A whole number as a literal."""
+    """Build the literal of a whole number."""
     return exp.Literal.number(value)
 
 

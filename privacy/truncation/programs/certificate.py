@@ -29,7 +29,7 @@ _LOW = (1 << _LOW_BITS) - 1
 
 @kernel
 def unit_contributions(indptr: Ints, units: Ints, x: Ints, contribution: Ints) -> None:
-    """contribution = total of each unit's tuples, saturating at MAX_UNITS."""
+    """Write each unit's total over its tuples' x into `contribution`, saturating at MAX_UNITS."""
     contribution[:] = 0
     for t in range(len(x)):
         for e in range(indptr[t], indptr[t + 1]):
@@ -39,7 +39,9 @@ def unit_contributions(indptr: Ints, units: Ints, x: Ints, contribution: Ints) -
 
 @kernel
 def make_feasible(indptr: Ints, units: Ints, caps: Ints, x: Ints, room: Ints) -> None:
-    """Clip every tuple in place by its most overloaded unit, exactly; room = what each cap leaves, >= 0.
+    """Scale tuples down in place until no unit exceeds its cap; write what each cap leaves, >= 0, into `room`.
+
+    Each tuple is scaled by the smallest ratio cap / total of its units.
 
     Rounding down after a ratio shrunk by 2^-48 keeps every sum below its cap. If a unit still exceeded its cap, it
     would lose its tuples. A saturated contribution is unknown, so its tuples count nothing.
@@ -73,7 +75,7 @@ def make_feasible(indptr: Ints, units: Ints, caps: Ints, x: Ints, room: Ints) ->
 
 @kernel
 def fill(indptr: Ints, units: Ints, weights: Ints, dual: Ints, one: int, slack: int, x: Ints, room: Ints) -> None:
-    """In place: give each tuple in turn what its units have left, if its units' duals are at most one + slack."""
+    """Raise each tuple in place as far as its units have room, if its units' duals sum to at most one + slack."""
     for t in range(len(x)):
         grant = weights[t] - x[t]
         price = np.int64(0)
@@ -88,7 +90,7 @@ def fill(indptr: Ints, units: Ints, weights: Ints, dual: Ints, one: int, slack: 
 
 @kernel
 def add_unpaid(indptr: Ints, units: Ints, weights: Ints, dual: Ints, one: int, total: NDArray[np.uint64]) -> None:
-    """total += sum_t w_t max(0, one - sum of the duals of its units), as two 64-bit halves (low, high)."""
+    """Add sum_t w_t max(0, one - sum of the duals of t's units) to a 128-bit total: its halves (low, high)."""
     for t in range(len(weights)):
         unpaid = np.int64(one)
         for e in range(indptr[t], indptr[t + 1]):
@@ -99,14 +101,17 @@ def add_unpaid(indptr: Ints, units: Ints, weights: Ints, dual: Ints, one: int, t
 
 @kernel
 def add_products(left: Ints, right: Ints, total: NDArray[np.uint64]) -> None:
-    """total += the inner product of vectors >= 0, as two 64-bit halves (low, high)."""
+    """Add the inner product of two vectors >= 0 to a 128-bit total, given as its halves (low, high)."""
     for i in range(len(left)):
         add_product(left[i], right[i], total)
 
 
 @kernel
 def add_product(left: np.integer, right: np.integer, total: NDArray[np.uint64]) -> None:
-    """total += left * right for numbers in [0, 2^63): schoolbook, 32 bits at a time."""
+    """Add left * right, both in [0, 2^63), to a 128-bit total, given as its halves (low, high).
+
+    Both factors are split into 32-bit digits, whose products fit 64 bits.
+    """
     shift, mask = np.uint64(_LOW_BITS), np.uint64(_LOW)
     a, b = np.uint64(left), np.uint64(right)
     low = (a & mask) * (b & mask)
@@ -133,7 +138,10 @@ _DEGENERATE = _DUAL_ONE >> 20
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Certificate(Private):
-    """value <= fbar <= upper, proved. Both are multiples of 2^-bits of a unit, unsaturated Python integers."""
+    """A proof that value <= fbar <= upper, where fbar is the program's optimum.
+
+    Both bounds are whole multiples of 2^-bits of a weight unit, as Python integers without a limit.
+    """
 
     value: int
     upper: int
@@ -144,7 +152,7 @@ class Certificate(Private):
         return self.upper - self.value <= slack << self.bits
 
     def plus(self, settled: int) -> Certificate:
-        """The same proof, with a part beside it that is worth exactly `settled` units."""
+        """The proof for a program that also has a separate part of exactly `settled` units."""
         return Certificate(self.value + (settled << self.bits), self.upper + (settled << self.bits), self.bits)
 
     def beside(self, other: Certificate) -> Certificate:
@@ -191,7 +199,7 @@ def certify(program: PreparedProgram, x: Floats, y: Floats) -> Certificate:
 
 
 def _within(values: Floats, most: float) -> Floats:
-    """Values in [0, most]; anything that is no number is 0."""
+    """Clip values to [0, most]; NaN becomes 0."""
     return np.clip(np.nan_to_num(values, nan=0.0, posinf=most, neginf=0.0), 0.0, most)
 
 

@@ -22,7 +22,9 @@ PRICE, PENALTY = range(2)
 
 @kernel
 def spread(indptr: Ints, units: Ints, weights: Floats, step: int, table: Table, worth: Floats) -> None:
-    """Write tuple (p * step) mod m at place p: owners into the table, which is filled with "no unit", and weights.
+    """Copy the tuples into the solver's layout: place p gets the tuple (p * step) mod m.
+
+    The owners go into `table`, which comes filled with "no unit", and the weights into `worth`.
 
     Tuples come sorted by their owners. In that order the tuples of one unit would settle its price before other
     tuples take part. Spread by a golden section of m, any stretch of places is a sample of all.
@@ -38,7 +40,7 @@ def spread(indptr: Ints, units: Ints, weights: Floats, step: int, table: Table, 
 
 @kernel
 def gather(x: Floats, step: int, x_out: Floats) -> None:
-    """The inverse of `spread`: what stands at each place, for its tuple."""
+    """Collect the values from their places in the solver's layout into one value per tuple. Inverse of `spread`."""
     m = len(x)
     t = 0
     for place in range(m):
@@ -48,7 +50,7 @@ def gather(x: Floats, step: int, x_out: Floats) -> None:
 
 @kernel
 def add_all(table: Table, places: Places, x: Floats, contribution: Floats) -> None:
-    """contribution += what each unit's tuples have."""
+    """Add each unit's total of x over its tuples to `contribution`."""
     for place in range(len(x)):
         for j in range(len(places)):
             contribution[table[place, j]] += x[place]
@@ -56,7 +58,7 @@ def add_all(table: Table, places: Places, x: Floats, contribution: Floats) -> No
 
 @kernel
 def sweep(table: Table, places: Places, weights: Floats, units: Floats, x: Floats, y: Floats) -> None:
-    """One pass over the tuples, in place, and the multipliers' step after it.
+    """Move every tuple once, in place, and then the multipliers.
 
     The augmented Lagrangian charges a tuple for unit u the price s_u = max(0, y_u + rho_u (contribution_u - c_u)). A
     tuple that is worth more or less than its prices moves within its bounds until it is worth them. Its units' prices
@@ -107,7 +109,7 @@ class CoordinateSolver:
     not be: the certificate proves the result, and the next solver always converges.
 
     Attributes:
-      sweep_limit: after so many the next solver is tried.
+      sweep_limit: after this many sweeps the next solver is tried.
     Source: Hestenes, "Multiplier and gradient methods" (1969); Bertsekas, "Constrained optimization and Lagrange
       multiplier methods" (1982); the sweeps between: Hildreth, "A quadratic programming procedure" (1957).
     """
@@ -115,7 +117,7 @@ class CoordinateSolver:
     sweep_limit: int = 512
 
     def points(self, program: PreparedProgram) -> Iterator[Point]:
-        """See LinearProgramSolver. Points come after 4, 12, 24, 40, ... sweeps; both arrays are used again.
+        """As `LinearProgramSolver.points`. Points come after 4, 12, 24, 40, ... sweeps, in the same two arrays.
 
         Cost: 2 ns per owner and sweep. Memory: 4 bytes per owner and 24 per tuple.
         """

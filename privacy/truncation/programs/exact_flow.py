@@ -1,6 +1,7 @@
-"""Programs of two members per tuple, solved exactly: peeled, solved as a flow, and proved in integers.
+"""Programs of two owners per tuple, solved exactly: peeled, solved as a flow, and proved in integers.
 
-Such a program is a weighted graph: members are its nodes, tuples its edges. Karp and Sipser's algorithm with
+Such a program is a weighted graph: the privacy units of its group are the nodes and are called members here, because
+a unit is also a weight of 2^-30. Tuples are the edges and are called pairs. Karp and Sipser's algorithm with
 capacities decides what needs no flow, and guesses the rest. A member is slack if what is left of its pairs fits under
 its cap. A pair of a slack member can only help by filling its other member, so it fills it. A full member ends its
 other pairs, which may leave their members slack. These steps are exact (docs/mathematics.md, section 3.3). When they
@@ -69,13 +70,14 @@ class Pairs(Private):
 
 
 def pairs_of(program: PreparedProgram) -> tuple[int, Pairs]:
-    """Settle the tuples of one member, and take the others as pairs.
+    """Solve the tuples with one owner, and return the tuples with two owners as pairs.
 
-    A tuple of one member can only help by filling it, so these tuples fill it first (docs/mathematics.md, section
-    3.3). A tuple never counts above its smallest cap, so larger weights are clipped to it.
+    A tuple with one owner uses the cap of no other unit. So these tuples use their owner's cap first, and the pairs
+    get what is left of it (docs/mathematics.md, section 3.3). A tuple never counts above the smallest cap of its
+    owners, so larger weights are clipped to that cap.
 
-    Returns: the exact value of the tuples of one member, and the program of the others beside them.
-    Raises: SolverFailed if a tuple has more than two members.
+    Returns: the exact total of the tuples with one owner, in weight units, and the program of the pairs.
+    Raises: SolverFailed if a tuple has more than two owners.
     """
     owners, units, caps = program.incidence.owners, program.incidence.units, program.caps
     if len(owners) and int(owners.max()) > 2:
@@ -179,7 +181,7 @@ def _drain(graph: Neighbours, state: Peeling, waiting: int) -> None:
 
 @kernel
 def _decide(graph: Neighbours, state: Peeling, u: int, slot: int, most: int) -> None:
-    """Let the pair of this slot of u count as much as it weighs, but at most so much."""
+    """Decide the pair in a slot of u: its weight counts, but at most `most`."""
     e, v = graph.pair[slot], graph.other[slot]
     amount = min(state.weights[e], most)
     state.done[e] = True
@@ -243,7 +245,7 @@ def proved(pairs: Pairs, claim: FlowAndCut) -> Certificate:
 
 
 def _cut(pairs: Pairs, claim: FlowAndCut) -> int:
-    """What the cut pays."""
+    """The size of the cut, which bounds every flow."""
     y, z, u, v = claim.left_cut, claim.right_cut, pairs.first, pairs.second
     return (
         exact_sum(pairs.caps[y])
@@ -260,7 +262,7 @@ _PATHS = 1 << 17
 
 
 def exact_flow(program: PreparedProgram) -> Certificate:
-    """The optimum of a program in which every tuple has one or two members.
+    """The optimum of a program in which every tuple has one or two owners.
 
     It is a fractional b-matching: integer weights and caps have an optimum in half units, half of a maximum flow on
     the double cover. On bipartite graphs it is an integer. The optimum is unique, so it does not depend on how it was
@@ -285,13 +287,13 @@ def exact_flow(program: PreparedProgram) -> Certificate:
 
 
 def exact_optimum(program: PreparedProgram, slack: int) -> Certificate:
-    """`exact_flow` as an optimiser, which leaves no slack."""
+    """`exact_flow` in the form of a solver that may stop `slack` units below the optimum; this one never does."""
     assert slack >= 0
     return exact_flow(program)
 
 
 def _peeled(pairs: Pairs) -> Peeling:
-    """All that is decided without a guess."""
+    """Take all exact steps from the start, without a guess."""
     m, n = len(pairs.weights), len(pairs.caps)
     state = Peeling(
         weights=pairs.weights,
@@ -331,7 +333,7 @@ def _guess(graph: Neighbours, state: Peeling, members: Ints) -> None:
 
 
 def _maximise(graph: Neighbours, cover: Cover) -> None:
-    """Phases until no sink can be reached."""
+    """Increase the flow, phase by phase, until no sink can be reached."""
     phase = 0
     while sinks := layers(graph, cover):
         served = 0

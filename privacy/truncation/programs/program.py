@@ -25,9 +25,9 @@ class Incidence(Private):
     """The bipartite graph of m tuples and n units.
 
     Attributes:
-      indptr: (m + 1,) int64 and
-      units: (nnz,) int64: CSR; tuple t is owned by units[indptr[t]:indptr[t + 1]], distinct, at least one.
-      n_units: n.
+      indptr, units: (m + 1,) and (nnz,) int64, compressed sparse rows. The units that own tuple t are
+        units[indptr[t]:indptr[t + 1]]: distinct, and at least one.
+      n_units: n, the number of units.
     """
 
     indptr: Ints
@@ -41,21 +41,24 @@ class Incidence(Private):
 
     @cached_property
     def owners(self) -> Ints:
-        """(m,) owners per tuple."""
+        """(m,) the number of units that own each tuple."""
         return np.diff(self.indptr)
 
     @cached_property
     def rows(self) -> Ints:
-        """(nnz,) the tuple of each CSR entry."""
+        """(nnz,) the tuple of each entry of `units`."""
         return np.repeat(np.arange(self.n_rows), self.owners)
 
     @cached_property
     def degrees(self) -> Ints:
-        """(n,) tuples per unit."""
+        """(n,) the number of tuples of each unit."""
         return np.bincount(self.units, minlength=self.n_units)
 
     def unit_sums(self, row_values: Ints) -> Ints:
-        """(n,) total over each unit's tuples of values in [0, MAX_UNITS]; exact, saturating at MAX_UNITS.
+        """(n,) the total of each unit's tuples; exact, saturating at MAX_UNITS.
+
+        Args:
+          row_values: (m,) one value per tuple, in [0, MAX_UNITS].
 
         Cost: one pass over the owners when no total can overflow, saturating_sums otherwise.
         """
@@ -68,7 +71,7 @@ class Incidence(Private):
         return _row_min(self.indptr, self.units, unit_values)
 
     def row_sums(self, unit_values: Ints) -> Ints:
-        """(m,) total over each tuple's units; the caller rules out overflow."""
+        """(m,) the total over each tuple's units. The caller rules out overflow."""
         return _row_sums(self.indptr, self.units, unit_values)
 
 
@@ -101,12 +104,16 @@ def _row_sums(indptr: Ints, units: Ints, unit_values: Ints) -> Ints:
 
 
 def fair_share(incidence: Incidence, wanted: Ints, spare: Ints) -> Ints:
-    """Give tuple t floor(wanted_t * min over its units of min(1, spare_u / asked_u)): feasible by construction.
+    """Scale each tuple's wanted weight down, so that no unit gets more than its spare capacity.
+
+    Let asked_u be the total that the tuples of unit u want. A tuple gets its wanted weight times the smallest ratio
+    spare_u / asked_u of its units, at most 1, rounded down.
 
     Args:
-      wanted: (m,) in [0, MAX_UNITS].
-      spare: (n,) in [0, MAX_UNITS).
-    Returns: (m,) with unit sums at most spare, exactly: ratios are shrunk by more than their rounding.
+      wanted: (m,) the weight that each tuple wants, in [0, MAX_UNITS].
+      spare: (n,) the capacity that each unit has left, in [0, MAX_UNITS).
+    Returns: (m,) the weights. Each unit's total is at most its spare capacity, exactly: ratios are shrunk by more
+      than their rounding.
     """
     asked = incidence.unit_sums(wanted)
     worst = incidence.row_min(shrink_ratio(asked, spare))
@@ -118,7 +125,7 @@ _SAFE = 1.0 - 2.0**-48
 
 
 def shrink_ratio(asked: Ints, spare: Ints) -> Floats:
-    """The fraction of its demand that each unit can grant; 0 if the demand is saturated, so unknown."""
+    """(n,) spare / asked of each unit, at most 1, shrunk a little; 0 if `asked` is saturated and so unknown."""
     ratio = np.minimum(spare / np.maximum(asked, 1) * _SAFE, 1.0)
     ratio[asked <= spare] = 1.0
     ratio[asked == MAX_UNITS] = 0.0
@@ -127,12 +134,15 @@ def shrink_ratio(asked: Ints, spare: Ints) -> Floats:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PreparedProgram(Private):
-    """Maximise sum_t x_t with 0 <= x_t <= w_t and, for every unit u, sum over its tuples x_t <= c_u.
+    """A truncation program: maximise sum_t x_t over x with 0 <= x_t <= w_t, and no unit u above its cap c_u.
+
+    A tuple t is a row of the question's join, and x_t the part of its weight w_t that counts. A unit's total is the
+    sum of x_t over the tuples that it owns. `presolve.py` reduces a program before a solver gets it.
 
     Attributes:
-      weights: (m,) int64, 0 <= w <= MAX_UNITS; above a cap of the tuple's only before the presolve.
-      incidence: who owns which tuple; n units.
-      caps: (n,) int64, 0 <= c < MAX_UNITS.
+      weights: (m,) int64, w in [0, MAX_UNITS]. After the presolve no weight exceeds a cap of the tuple's units.
+      incidence: which units own which tuples.
+      caps: (n,) int64, c in [0, MAX_UNITS).
     """
 
     weights: Ints
@@ -141,7 +151,7 @@ class PreparedProgram(Private):
 
     @property
     def scale(self) -> int:
-        """The most that any tuple can count: dividing by it gives the solver variables of size one."""
+        """A bound on every x_t. Solvers get the program divided by it, so that their variables are at most 1."""
         return min(int(self.weights.max(initial=1)), int(self.caps.max(initial=1)))
 
     def scaled(self) -> tuple[Floats, Floats]:
@@ -154,7 +164,7 @@ Point = tuple[Floats, Floats]
 
 
 class LinearProgramSolver(Protocol):
-    """A route to a solution, which need not be right: certificate.py recomputes both bounds."""
+    """A solver of programs. Its points need not be right, because certificate.py recomputes both bounds."""
 
     def points(self, program: PreparedProgram) -> Iterator[Point]:
         """Points nearer and nearer the optimum of `program.scaled()`; the caller stops when one is near enough.

@@ -76,7 +76,7 @@ class Horizon:
 
 @dataclass(frozen=True)
 class Cover:
-    """The parts of an answer.
+    """The cached parts of an answer, and the days that are left to measure.
 
     Attributes:
       pieces: cached parts.
@@ -93,7 +93,7 @@ class Cover:
 
     @property
     def is_partial(self) -> bool:
-        """Does a group have both cached days and days to measure?"""
+        """Whether a group has both cached days and days to measure."""
         return any(piece.values in self.fresh for piece in self.pieces)
 
     def without_gaps(self, classes: Mapping[TimeValues, Days]) -> Cover | None:
@@ -111,7 +111,7 @@ class Cover:
 
 @dataclass(frozen=True)
 class Covering:
-    """Choose the parts of an answer.
+    """Chooses the cached parts of an answer and the days to measure.
 
     Attributes:
       classes: the days, by the values of the time keys.
@@ -128,7 +128,7 @@ class Covering:
     horizon: Horizon
 
     def cover(self, pieces: Sequence[Piece], wider: float) -> Cover:
-        """Return the best pieces, and the days that they leave.
+        """Return the best cached pieces, and the days that they leave to measure.
 
         Args:
           pieces: those that are still valid.
@@ -169,7 +169,7 @@ class Covering:
         return alone or all(self.adds_up)
 
     def shares(self, pieces: Sequence[Piece]) -> list[float]:
-        """Return per release the square of the sum's half width, as a share of a new answer's."""
+        """For each release: the squared half-width of the sum of pieces, divided by that of a new answer."""
         n_groups = len(self.class_of)
         found = []
         for release in range(len(self.adds_up)):
@@ -201,7 +201,7 @@ def predicted_tau(sources: Sequence[CachedSource], release: int, days: Days, hor
 
 
 def releases_alike(whole: Plan, part: Plan) -> bool:
-    """Does the part release the same about its days as the whole about all days?"""
+    """Whether a part releases about its days what the whole question releases about all days."""
 
     def told(plan: Plan) -> tuple[object, ...]:
         releases = tuple(replace(release, epsilon=1.0) for release in plan.releases)
@@ -214,7 +214,7 @@ def releases_alike(whole: Plan, part: Plan) -> bool:
 
 
 def lower_thresholds(whole: Plan, domain: Domain, part: Plan, groups: Domain) -> float:
-    """Return how much lower a threshold for some groups is, where it bounds the contribution to all of them.
+    """Return the factor by which a threshold for some groups is lower than one for all groups.
 
     Args:
       whole, domain: the question of all groups, and these.
@@ -232,7 +232,7 @@ Noises = Sequence[Mapping[float, float]]
 
 
 def wider_than(part: Noises, whole: Noises, lower: float) -> float:
-    """Return how many times wider a part's releases are than the whole's, at thresholds that differ by a factor."""
+    """Return how many times wider a part's intervals are than the whole's, at thresholds `lower` times apart."""
     if any(one.keys() != other.keys() for one, other in zip(part, whole, strict=True)):
         return math.inf
     pairs = [(one[tau], other[tau] * lower) for one, other in zip(part, whole, strict=True) for tau in one]

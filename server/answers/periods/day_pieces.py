@@ -78,13 +78,13 @@ class Piece:
     place: NDArray[np.int64]
 
     def half_widths(self, release: int, n_groups: int) -> NDArray[np.float64]:
-        """Return (G,) half an interval for the noise of each group's part, as if squares added up."""
+        """Return (G,) the half-width of each group's interval. Widths of summed cells add up as squares."""
         half = noise_widths(self.noisy[release])[self.rows]
         added: NDArray[np.float64] = np.sqrt(np.bincount(self.place, weights=half**2, minlength=n_groups))
         return added
 
     def largest_tau(self, release: int) -> float:
-        """Return the largest threshold at which it was clipped."""
+        """Return the largest threshold at which the piece was clipped."""
         return float(self.noisy[release].tau[self.rows].max(initial=0.0))
 
 

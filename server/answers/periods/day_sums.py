@@ -201,11 +201,11 @@ class DaySums:
 
     @cached_property
     def append_only(self) -> bool:
-        """Does the policy declare an append-only table?"""
+        """Whether the policy declares an append-only table."""
         return any(table.append_only is not None for table in self.planning.policy.tables.values())
 
     def find(self, question: Question, request: QueryRequest, *, free: bool, wider: float) -> DaySum | None:
-        """Write a question as a sum over days; None where that gains nothing or is not proved.
+        """Write a question as a sum over days; None if that gains nothing, or is not proved to give the same answer.
 
         Args:
           free: is nothing to be measured?

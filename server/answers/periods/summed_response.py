@@ -117,8 +117,8 @@ def explained_days(summed: DaySum) -> str:
 _ALL_FREE = "All its days are closed or measured already, so it is free."
 _SOME_FREE = "You have answers about some of its days. Only the other days are measured, at epsilon {epsilon}."
 _TWO_PARTS = (
-    "You asked this of an earlier data version. Closed and open days are measured apart, at epsilon {epsilon}; with "
-    "new data, the closed days are free."
+    "The data has changed since you asked this. Closed days and open days are measured anew, in separate parts, at "
+    "epsilon {epsilon}. Later only the open days are measured."
 )
 
 

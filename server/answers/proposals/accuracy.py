@@ -1,4 +1,4 @@
-"""Accuracy targets, and what an answer reaches of them."""
+"""Accuracy targets, and the accuracy that an answer reaches."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Accuracy:
 
     @property
     def wanted(self) -> float:
-        """The number that is set."""
+        """The one of the three limits that is set."""
         return next(one for one in self._all if one is not None)
 
     @property
@@ -52,7 +52,7 @@ class Accuracy:
 
     @property
     def is_relative(self) -> bool:
-        """Is it in multiples of a value, which must have been released before?"""
+        """Whether the limit is relative to a value, which must have been released before."""
         return self.max_relative_error is not None
 
     def __str__(self) -> str:

@@ -194,7 +194,7 @@ def answered_in_two(
 
 
 def with_reached(answer: QueryResponse, request: QueryRequest) -> QueryResponse:
-    """Add a note on what the answer reaches of its target."""
+    """Add a note that says whether the answer reaches its accuracy target."""
     accuracy = accuracy_of(request)
     if answer.covers == "exact":
         return answer

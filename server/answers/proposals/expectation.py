@@ -67,7 +67,7 @@ _MOST_CELLS = 100_000
 
 @dataclass(frozen=True)
 class Expected:
-    """What the analyst's earlier answer predicts.
+    """The errors that the analyst's earlier answer predicts for a new one.
 
     Attributes:
       relative_errors: per column, half widths of intervals at 95% in multiples of their values.

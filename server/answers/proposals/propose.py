@@ -99,10 +99,12 @@ def least(
         raise NoProposal("listing groups is exact and free", hint="ask the question without a proposal")
     if any(release.ranked is not None for release in most.plan.releases):
         hint = "the width of a quantile or extreme depends on the data; EXPLAIN shows how many rows it may miss by"
-        raise NoProposal("a proposal needs an interval whose width is public", hint=hint)
+        raise NoProposal("an epsilon cannot be proposed for quantiles and extremes", hint=hint)
     if not MECHANISMS[most.plan.mechanism].two_sided or most.plan.sampling is not None:
         hint = "leave mechanism and sampling_rate out"
-        raise NoProposal("a proposal needs two-sided intervals of an answer from all rows", hint=hint)
+        raise NoProposal(
+            "an epsilon can be proposed only for two-sided intervals and all rows, without sampling", hint=hint
+        )
     all_known = known_answers(planning.ledger, request.analyst, most.plan_hash)
     known = all_known[0] if all_known else None
     left = planning.ledger.budget(request.analyst).epsilon_left
@@ -163,7 +165,7 @@ def _unknown(known: Known | None) -> NoProposal:
         return NoProposal(
             "the width of intervals depends on values that have not been released to you", hint=_ASK_FIRST
         )
-    hint = f"ask once with a larger epsilon than {known.epsilon:g}"
+    hint = f"ask once with a larger epsilon than {known.epsilon:g}, the epsilon of that answer"
     return NoProposal(f"your answer of charge {known.number} is too imprecise, or its intervals are open", hint=hint)
 
 

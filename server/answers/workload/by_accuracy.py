@@ -136,10 +136,11 @@ def _limits(counted: CountedGrid, tables: Known, wished: float) -> dict[int, flo
             if not all(
                 isinstance(one.expression, KeyValue | ReleasedValue) for one in member.question.plan.display.outputs
             ):
-                hint = "ask for the counts and sums themselves, or give epsilon"
-                raise NoProposal("its columns are computed from released values", hint=hint)
+                hint = "ask for those counts and sums, or give epsilon instead of the accuracy"
+                message = "an accuracy can be asked only of counts and sums, not of what is computed from them"
+                raise NoProposal(message, hint=hint)
             if not math.isfinite(half_width(counted, scales, mask)):
-                raise NoProposal("its values cannot be derived from what was released to you", hint=_ASK_FIRST)
+                raise NoProposal("the question cannot be derived from what was released to you", hint=_ASK_FIRST)
             least = min(float(np.abs(one.values).min(initial=np.inf)) for one in estimated(counted, released, member))
             if not least > 0 or math.isinf(least):
                 hint = "ask for fewer or larger groups, or give epsilon"

@@ -49,7 +49,7 @@ from server.question import Question
 
 ALONE = "no other question of the workload counts the same rows by other keys"
 NO_GAIN = "answering it together with others would not make it a fifth more precise"
-_COMPOSED = "it is computed from several answers"
+_COMPOSED = "the question is computed from several answers"
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ class PlannedItem:
 
     @cached_property
     def measured(self) -> list[Cached | Measure]:
-        """The measurements that it is answered from; none where it is free for everybody."""
+        """The measurements that the question is answered from; none if it is free for everybody."""
         return list(leaves(self.work))
 
 
@@ -90,7 +90,7 @@ class PlannedWorkload:
 
     @property
     def n_charged(self) -> int:
-        """The number of different questions that cost something."""
+        """The number of different questions in the workload that cost epsilon."""
         return self.allocation.count
 
     @property
@@ -230,7 +230,7 @@ def _first_look(deciding: Deciding, asked: QueryRequest, cancelled: threading.Ev
     if isinstance(found, Explain):
         raise InvalidSetting("a workload cannot contain EXPLAIN", hint="explain the whole workload, or ask it alone")
     if isinstance(found, PublicStatement) or (isinstance(found, Compose) and not found.composition.parts):
-        raise InvalidSetting("it reads only public tables", hint="ask it by itself: it is exact and free")
+        raise InvalidSetting("this question reads only public tables", hint="ask it by itself: it is exact and free")
     return found
 
 

@@ -101,7 +101,7 @@ def bump(
 
 
 def needs_reload(policy: Path) -> bool:
-    """Must running proxies reload before they answer about a new data version? Yes, if the database is files."""
+    """Whether running proxies must reload before they answer about a new data version: if the database is files."""
     from server.backends.files import CONNECT, FILE_URLS
     from server.errors import ConfigurationInvalid
     from server.policy.accepted_policy import read_policy

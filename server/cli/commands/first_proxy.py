@@ -183,8 +183,8 @@ def _people(name: str, database: _Database) -> tuple[str, tuple[str, ...]]:
     key = row_key(table)
     if key is None:
         raise CommandFailed(
-            f"{printable(name)} has no enforced key without NULL that identifies a person",
-            hint="ALTER TABLE ... ADD PRIMARY KEY, or choose another table",
+            f"{printable(name)} has no primary key (a unique column without NULL), so its rows identify no person",
+            hint="add one with ALTER TABLE ... ADD PRIMARY KEY, or choose another table",
         )
     return table.name, key
 
@@ -240,7 +240,7 @@ def _policy(database: _Database, unit: tuple[str, tuple[str, ...]], budget: floa
     try:
         validate(parse_policy(text), database.schema)
     except PolicyInvalid as error:
-        hint = "decide it in a draft first: `noisegate policy init` writes one with comments"
+        hint = "write a policy with `noisegate policy init`, and change in it what the message names"
         raise CommandFailed(error.message, hint=hint) from error
     return text
 

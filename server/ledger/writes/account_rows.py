@@ -131,7 +131,7 @@ def by_key(reading: Reading, key_hash: str) -> str | None:
 
 
 def is_disabled(reading: Reading, key_hash: str) -> bool:
-    """Does the key belong to a disabled analyst? One indexed look-up."""
+    """Whether a key belongs to a disabled analyst. One indexed look-up."""
     return reading.row("SELECT 1 FROM analysts WHERE key_hash = ? AND enabled = 0", key_hash) is not None
 
 

@@ -123,7 +123,7 @@ def payments_in(content: Reserved | Tuning) -> dict[str, tuple[Spent, int]]:
 
 
 def basic_in(content: Reserved) -> Amount:
-    """The cost by basic composition."""
+    """The epsilon and delta that a reservation costs by basic composition."""
     return Amount(content.nano_epsilon, content.atto_delta)
 
 
@@ -172,7 +172,7 @@ def newest_spent(reading: Reading, analyst: str, limit: int) -> tuple[Charge, ..
 
 
 def paid_among(reading: Reading, answer_keys: Sequence[str], analyst: str) -> frozenset[str]:
-    """The keys among these whose answers the analyst has paid for.
+    """The answer keys, of those given, whose answers the analyst has paid for.
 
     Cost: one read of all charges of the analyst.
     """

@@ -51,7 +51,7 @@ class StoredEntry:
     hash: bytes
 
     def follows(self, previous: Head) -> bool:
-        """Is it the entry after `previous`, by number, time and hash?"""
+        """Whether this is the entry after `previous`, by number, time and hash."""
         if self.number != previous.number + 1 or self.at_ms < previous.at_ms:
             return False
         fields = (self.number, self.at_ms, self.kind, self.instance, self.operation, self.content)

@@ -211,7 +211,7 @@ def _give_back(journal: Journal, entry: int) -> None:
 
 
 def give_back(journal: Journal, reserved: Reserved | Tuning, basic: Amount) -> None:
-    """Give back what a reservation took from its accounts, which is `basic` by basic composition."""
+    """Give a reservation back to its accounts; `basic` is its cost by basic composition."""
     payments = payments_in(reserved)
     for one in account_rows.balances(journal.writing, tuple(payments)):
         amount, started_ms = payments[one.name]

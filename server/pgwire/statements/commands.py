@@ -53,7 +53,7 @@ class ConfigCall:
 
 @dataclass(frozen=True)
 class Configure:
-    """A SELECT of such calls only; without a row if the setting is not `known`."""
+    """A SELECT of calls of set_config and current_setting only. It returns no row if the setting is not `known`."""
 
     calls: tuple[ConfigCall, ...]
     known: bool = True
@@ -137,7 +137,7 @@ class CloseCursor:
 
 @dataclass(frozen=True)
 class Copy:
-    """COPY (SELECT ...) TO STDOUT, with the unparsed options."""
+    """COPY (SELECT ...) TO STDOUT. `options` is the text after STDOUT, which is not parsed yet."""
 
     question: Question
     options: str

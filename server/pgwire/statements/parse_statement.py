@@ -149,7 +149,7 @@ def _set(words: WordCursor) -> Command:
         words.skip("TO", "=")
         if words.take() in ("DEFAULT", "NONE") and not words.word:  # poolers reset sessions so
             return c.Nothing("SET")
-        hint = "connect as the analyst who asks"
+        hint = "log in with the name of the analyst whose questions these are"
         raise words.unsupported("changing the role is not supported", hint)
     name = _setting(words)
     if not words.skip("TO", "="):

@@ -99,7 +99,7 @@ def _of_one_cached(pipeline: Pipeline, rows: duckdb.DuckDBPyConnection, seed: in
     kept = finer(draw)
     ask(pipeline, QueryRequest("ada", kept.sql(AGGREGATES), epsilon=_EPSILON, request_id="kept"))
     (charge,) = pipeline.ledger.charges("ada")
-    released = pipeline.kept.released_to(charge.charge.answer_key, "ada")
+    released = pipeline.cached.released_to(charge.charge.answer_key, "ada")
     assert released is not None, "it was paid for"
     for pair in pairs(kept.kept, draw):
         request = QueryRequest("ada", pair.sql(AGGREGATES), request_id="r", reuse="only")

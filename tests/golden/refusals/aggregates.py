@@ -28,7 +28,7 @@ AGGREGATES = (
     Refusal("SELECT avg(^o_orderdate) FROM orders", UnsupportedSQL, "not a number", "median(x)",
      "SELECT median(o_orderdate), avg(extract(epoch FROM o_orderdate)) FROM orders"),
     Refusal("SELECT o_orderstatus, count(*) FROM orders GROUP BY 1, ^2", UnsupportedSQL, "aggregate in GROUP BY",
-     "group keys alone", "SELECT o_orderstatus, count(*) FROM orders GROUP BY 1"),
+     "group by columns", "SELECT o_orderstatus, count(*) FROM orders GROUP BY 1"),
     Refusal(f"{_ORDERS} WHERE o_totalprice > ^avg(o_totalprice)", UnsupportedSQL, "aggregate", "as a literal",
      f"{_ORDERS} WHERE o_totalprice > 150000"),
     Refusal("SELECT sum(^count(*)) FROM lineitem", UnsupportedSQL, "aggregate"),

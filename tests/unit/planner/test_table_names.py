@@ -27,7 +27,7 @@ def test_no_two_tables_have_one_name() -> None:
 
 def test_what_is_no_name() -> None:
     for name in ("", ".", "a.", ".a", "a.b.c", '"a', '"a"b', 'a."b', '""'):
-        with pytest.raises(ValueError, match="no name of a table"):
+        with pytest.raises(ValueError, match="not a valid table name"):
             name_parts(name)
 
 
@@ -60,7 +60,7 @@ def test_policies_that_name_tables_wrongly() -> None:
         ('["clinic", "ref"]', "[]", "schemas: must be a list of names"),
         ('[tables."ref.ward"]', "[tables.ref.ward]", r'tables.ref.ward: .* in quotes: \[tables."SCHEMA.ward"\]'),
         ("patient = ", "clinic.patient = ", "privacy_units.clinic: put the name of a table with its schema"),
-        ('[tables."ref.ward"]', '[tables."a.b.c"]', "tables.a.b.c: is no table name"),
+        ('[tables."ref.ward"]', '[tables."a.b.c"]', "tables.a.b.c: is not a valid table name"),
         ('[tables."ref.ward"]', '[tables."clinic.visit"]', "visit: is the same table as another setting"),
         ('[tables."ref.ward"]', '[tables."information_schema.tables"]', "PostgreSQL's own"),
     ]:  # fmt: skip

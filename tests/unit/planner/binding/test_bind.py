@@ -31,7 +31,7 @@ REFUSED = [
     ("SELECT count(*) FROM orders INNER JOIN knows", InvalidSyntax, "ON or USING", None),
     ("SELECT 1", UnsupportedSQL, "FROM", None),
     ("SELECT o_orderkey FROM orders", UnsupportedSQL, "without an aggregate", "o_orderkey"),
-    ("SELECT o_orderkey, count(*) FROM orders", UnsupportedSQL, "group key", "o_orderkey"),
+    ("SELECT o_orderkey, count(*) FROM orders", UnsupportedSQL, "neither in GROUP BY", "o_orderkey"),
     ("SELECT * FROM orders", UnsupportedSQL, "without an aggregate", "*"),
     ("SELECT *, count(*) FROM orders", UnsupportedSQL, "select list", "*"),
     ("SELECT count(*) || 'x' FROM orders", UnsupportedSQL, "over released values", "count"),

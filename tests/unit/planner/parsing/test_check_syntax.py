@@ -46,7 +46,7 @@ REFUSED = [
     ("SELECT count(*) FROM visit WHERE a = 'x", "does not end", "'x", None),
     ('SELECT count(*) FROM visit WHERE "a = 1', "does not end", '"a', None),
     ("SELECT count(*) FROM visit /* why /* */", "does not end", "/*", "*/"),
-    ("SELECT count(*) FROM visit WHERE a = 'one' 'two'", "follows another string", "'two'", "||"),
+    ("SELECT count(*) FROM visit WHERE a = 'one' 'two'", "side by side", "'two'", "||"),
     ("SELECT 1" + 4096 * " \n--" + "\n\x01", "character", "\x01", None),
     ("SELECT count(*) FROM visit\u3000WHERE a = 1", "beyond ASCII", "\u3000", "blank"),
 ]

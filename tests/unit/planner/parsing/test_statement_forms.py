@@ -30,9 +30,9 @@ def test_what_stands_for_something_simpler() -> None:
 
 def test_a_count_that_no_limit_takes_is_refused_where_it_stands() -> None:
     for sql, message in [
-        ("SELECT a FROM t LIMIT -1", "LIMIT is not negative"),
-        ("SELECT a FROM t LIMIT (-1)::int", "LIMIT is not negative"),
-        ("SELECT a FROM t OFFSET -2", "OFFSET is not negative"),
+        ("SELECT a FROM t LIMIT -1", "LIMIT must not be negative"),
+        ("SELECT a FROM t LIMIT (-1)::int", "LIMIT must not be negative"),
+        ("SELECT a FROM t OFFSET -2", "OFFSET must not be negative"),
         ("SELECT a FROM t LIMIT 'two'", "LIMIT takes a whole number"),
     ]:
         with pytest.raises(InvalidSyntax, match=message) as refused:

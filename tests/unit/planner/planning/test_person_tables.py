@@ -71,7 +71,7 @@ def test_what_others_could_change_is_refused_with_its_place() -> None:
         ("SELECT avg(n) FROM (SELECT o_custkey, count(*) AS n FROM orders GROUP BY o_custkey LIMIT 5) p",
          "LIMIT inside FROM", "LIMIT"),
         ("SELECT avg(n) FROM (SELECT o_custkey, o_clerk AS n FROM orders GROUP BY o_custkey) p",
-         "'o_clerk' is neither a group key nor inside an aggregate", "o_clerk"),
+         "'o_clerk' is neither in GROUP BY nor inside an aggregate", "o_clerk"),
         ("SELECT avg(n) FROM (SELECT o_custkey, sum(o_shippriority) AS n FROM orders GROUP BY o_custkey) p",
          "no range is declared for orders.o_shippriority", "o_shippriority"),
         ("SELECT avg(n) FROM (SELECT o_custkey, min(o_clerk) AS n FROM orders GROUP BY o_custkey) p",

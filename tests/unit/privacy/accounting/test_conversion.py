@@ -127,7 +127,7 @@ def test_buys_more_than_the_simple_conversion() -> None:
     # too little buys nothing
     for epsilon, delta in [(1e-9, 1e-18), (3e-4, 1e-7), (1e-4, 1e-15), (1.0, 1e-19)]:
         assert largest_rho(epsilon, delta) == 0.0
-        with pytest.raises(InvalidParameter, match="too small for zero-concentrated"):
+        with pytest.raises(InvalidParameter, match="too small for zcdp accounting"):
             ConcentratedBudget.of(epsilon, delta)
 
 

@@ -134,7 +134,7 @@ def test_groups_outside_of_the_domain_do_not_count() -> None:
 
 def test_mechanisms_that_need_tuples_are_refused() -> None:
     joint = group_measurements("joint_scale", AllGroups([Sum(1.0, 0.0, Thresholds())], 0.0, 1))
-    with pytest.raises(InvalidParameter, match="the tuples themselves"):
+    with pytest.raises(InvalidParameter, match="needs the join tuples"):
         release_contributions(joint, histogram_of(np.full((1, 6), ONE)), SimulatedEntropy(1))
 
 

@@ -195,7 +195,7 @@ def test_what_was_not_answered_is_not_asked_again() -> None:
         service.ledger.charged[0] = (service.ledger.charged[0][0], state)  # type: ignore[assignment]
         with pytest.raises(DuplicateRequest, match="idempotency key") as refused:
             service.ask(idempotency_key="order-7")
-        assert refused.value.hint is not None and "nothing was charged now" in refused.value.hint, state
+        assert refused.value.hint is not None and "this attempt was not charged" in refused.value.hint, state
         assert service.measured == 1, state
 
 

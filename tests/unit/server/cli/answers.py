@@ -30,8 +30,8 @@ BUDGET: dict[str, Any] = SCALAR["budget"] | {
     "most_in_total": 50.0,
     "tuning_epsilon": 0.0,
     "epsilon_total": 1.0,
-    "guarantee": "epsilon 10 per month; by the end of 2026-12 at most epsilon 22.5 over all periods; at most epsilon"
-    " 50 in total, where renewal stops",
+    "guarantee": "epsilon 10 per month; at most epsilon 22.5 in all periods together until the end of 2026-12;"
+    " at most epsilon 50 in total, where renewal stops",
     "questions_left": 17,
     "questions_like": 10,
     "limited_by": "analyst:ada",

@@ -126,7 +126,7 @@ def test_without_a_true_copy_every_change_is_confirmed(path: Path) -> None:
             kept.unlink()
         else:
             kept.write_bytes(copy if isinstance(copy, bytes) else copy.encode())
-        with pytest.raises(PolicyWeakened, match="is unknown"):
+        with pytest.raises(PolicyWeakened, match="is missing or was edited"):
             taken(path, STRONGER, ledger)
 
 

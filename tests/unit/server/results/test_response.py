@@ -361,7 +361,7 @@ def test_rows_that_the_rule_for_groups_can_cut_are_marked() -> None:
         )
     found = replace(_selected(1e-6, None), bounds=UnitBounds(1, 9))
     one = response(found, LETTERS.only(np.array([0])), [noisy_answer([5], signal=[100.0])], BUDGET, "r")
-    assert one.clipped == (True,) and any("any part of a value" in note for note in one.notes)
+    assert one.clipped == (True,) and any("any share of a value" in note for note in one.notes)
 
 
 def test_of_found_groups_no_number_is_told() -> None:

@@ -149,7 +149,9 @@ def test_a_budget_is_renewed_by_the_calendar_up_to_a_total(shell: Shell) -> None
     assert "State the epsilon that all periods may spend together" in shell.err
     shell("admin", "grant", "analyst:ada", *monthly, "--most-in-total", "never", code=2)
     shell("admin", "grant", "analyst:ada", *monthly, "--most-in-total", "35")
-    assert "may spend epsilon 10 per month; by the end of 20" in shell.err
+    assert (
+        "may spend epsilon 10 per month; at most epsilon 10 in all periods together until the end of 20" in shell.err
+    )
     (ada,) = shell.rows("admin", "accounts")
     assert ada["renews"].endswith("-01 00:00:00")
     assert ada["protects"].endswith("at most epsilon 35 in total, where renewal stops")

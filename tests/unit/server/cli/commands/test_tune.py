@@ -112,7 +112,7 @@ def test_a_measure_alone_is_named(policy: Path, run: Run, capsys: Capture) -> No
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (("--epsilon", "1", "--table", "patient"), 1, "each row of patient is one person"),
+        (("--epsilon", "1", "--table", "patient"), 1, "tuning patient gains nothing"),
         (("--epsilon", "0.001"), 1, "spend epsilon 0.002 or more"),
         (("--epsilon", "-1"), 1, "epsilon"),
         (("--epsilon", "3"), 3, "only epsilon 2.0 is left for the dataset as a whole"),

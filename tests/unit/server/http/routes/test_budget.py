@@ -37,8 +37,8 @@ def test_a_renewed_budget_says_both_totals() -> None:
     assert (body["total_epsilon"], body["most_in_total"], body["epsilon_left_basic"]) == (30.0, "unlimited", 0.5)
     assert (body["limited_by"], body["epsilon_left"]) == ("dataset", 4.0)
     assert body["guarantee"] == (
-        "epsilon 10, delta 1e-06 per month; by the end of 2026-11 at most epsilon 30, delta 3e-06 over all periods;"
-        " in total nothing bounds it: k periods are k budgets"
+        "epsilon 10, delta 1e-06 per month; at most epsilon 30, delta 3e-06 in all periods together until the end of"
+        " 2026-11; in total nothing bounds it: k periods are k budgets"
     )
 
 

@@ -134,7 +134,9 @@ def test_an_idempotency_key_is_one_short_word() -> None:
 def test_a_key_that_made_another_charge_is_refused() -> None:
     cases: list[tuple[type[ServerError], int]] = [(DuplicateRequest, 409), (KeyReused, 422)]
     for kind, status in cases:
-        error = kind("The idempotency key belongs to another request.", hint="ask with a new key")
+        error = kind(
+            "The idempotency key belongs to another request.", hint="send it again with a new idempotency key"
+        )
         answer = send("POST", "/v1/query", pipeline=raising(error), json={"sql": "SELECT 1"})
         assert "another request" in assert_problem(answer, status, "23505")["message"], kind
 
