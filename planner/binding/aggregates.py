@@ -358,7 +358,7 @@ class Aggregates:
         if isinstance(call, RANKED):
             return self._rank(call, condition, label)
         if isinstance(call.this, exp.Distinct):
-            hint = "write {}(x), or list the values with GROUP BY x"
+            hint = "write {}(x), and leave out joins that repeat its rows"
             name = construct_name(call)
             hint = hint.format(name.lower())
             raise UnsupportedSQL(f"{name}(DISTINCT ...) is not supported", hint=hint, at=call.this)

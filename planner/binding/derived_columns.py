@@ -23,6 +23,8 @@ VIEW, NAMESPACE, ANSWERS = "view", "namespace", "answers"
 private tables.
 """
 
+_WHERE = "choose the rows by WHERE, for example x >= DATE '2024-12-01'"
+
 _INSIDE: dict[str, tuple[str, str | None]] = {
     "group": (
         "GROUP BY inside FROM is not supported: one person's rows would change rows that others share",
@@ -33,9 +35,9 @@ _INSIDE: dict[str, tuple[str, str | None]] = {
         "DISTINCT inside FROM is not supported: a row that two people share would not change when one leaves",
         "use COUNT(DISTINCT x) at the top",
     ),
-    "limit": ("LIMIT inside FROM is not supported: one person's row would push out another's", "use WHERE"),
-    "offset": ("OFFSET inside FROM is not supported: one person's row would push out another's", "use WHERE"),
-    "fetch": ("FETCH inside FROM is not supported: one person's row would push out another's", "use WHERE"),
+    "limit": ("LIMIT inside FROM is not supported: one person's row would push out another's", _WHERE),
+    "offset": ("OFFSET inside FROM is not supported: one person's row would push out another's", _WHERE),
+    "fetch": ("FETCH inside FROM is not supported: one person's row would push out another's", _WHERE),
     "order": ("ORDER BY inside FROM is not supported", "sort at the top"),
 }
 

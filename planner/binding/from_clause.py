@@ -19,13 +19,13 @@ from planner.binding.outer_select import groups_itself, inner_answer
 from planner.binding.person_tables import PersonRows, check_person_rows, grouped_select, may_identify_a_person
 from planner.binding.scope import Meaning, Scope, Source, Tables
 from planner.binding.semi_joins import is_semi_join, joined_inside, semi_join
-from planner.errors import InvalidSyntax, PlannerError, UnsupportedSQL
+from planner.errors import InvalidSyntax, PlannerError, UnknownColumn, UnsupportedSQL
 from planner.expressions.bind_scalar import bind_predicate
 from planner.expressions.predicates import conjuncts, entailed
 from planner.policy.policy import Policy
 from planner.released_expression import Display
 from planner.schema import ForeignKey, Schema, Table
-from planner.sql.trees import bound_column, column_ref, columns_of, fold, named_as, nodes, position_of
+from planner.sql.trees import bound_column, column_ref, columns_of, fold, holds, named_as, nodes, position_of
 
 NOT_OWN_ROWS = "LEFT JOIN to a private table is not supported: one person's row would replace another row"
 """Refuses optional rows whose owners are not those of the rows beside them (`planner.sensitivity.own_rows`)."""
@@ -84,8 +84,24 @@ def bind_from(
     binder.items(clause.this, select.args.get("joins") or [])
     where = select.args.get("where")
     if where is not None:
-        binder.conditions(where.this, binder.scope.sources)
+        try:
+            binder.conditions(where.this, binder.scope.sources)
+        except UnknownColumn as error:
+            raise _named_below(select, where, error) from None
     return binder.scope
+
+
+def _named_below(select: exp.Select, where: exp.Expr, error: UnknownColumn) -> UnknownColumn:
+    """Return the refusal of a name in WHERE that the select list gives to an expression; otherwise the error."""
+    names = {fold(item.args["alias"]): item.this for item in select.expressions if isinstance(item, exp.Alias)}
+    column = next((one for one in columns_of(where) if position_of(one) == error.position), None)
+    meant = None if column is None or column.args.get("table") else names.get(fold(column.this))
+    if meant is None:
+        return error
+    hint = "WHERE cannot use names of the select list: write the expression itself"
+    if holds(meant, exp.AggFunc):
+        hint = "write the condition in HAVING, with the aggregate itself: HAVING count(*) > 5"
+    return UnknownColumn(error.message, hint=hint, position=error.position)
 
 
 def common_tables(select: exp.Query, visible: Mapping[str, CommonTable]) -> Mapping[str, CommonTable]:
@@ -151,7 +167,8 @@ class _FromClause:
             aggregate = next((node for node in nodes(part) if isinstance(node, exp.AggFunc)), None)
             if aggregate is not None:
                 message = "an aggregate in a condition over rows is not supported"
-                raise UnsupportedSQL(message, hint="write it in HAVING", at=aggregate)
+                hint = "write it in HAVING, or ask for its value first and write it as a literal"
+                raise UnsupportedSQL(message, hint=hint, at=aggregate)
         return [bind_predicate(self.scope.bind(part, among), self.scope) for part in parts]
 
     def _item(self, node: exp.Expr) -> list[Source]:

@@ -365,8 +365,8 @@ class Scope:
         found = [s for s in sources if name in s.columns and (id(s), name) not in self._hidden]
         if not found:
             hint = did_you_mean(name, self.visible(sources))
-            if hint is None and quoted:
-                hint = "a text goes in single quotes: '...'"
+            if quoted:
+                hint = "a text goes in single quotes: '...'" + (f"; {hint}" if hint else "")
             raise UnknownColumn(f"no table of the query has a column {name!r}", hint=hint, position=position)
         if len(found) > 1:
             hint = "put the table's name and a dot before it"

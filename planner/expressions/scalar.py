@@ -165,6 +165,8 @@ class Scalar:
         name = repr(fold(self.node.this)) if isinstance(self.node, exp.Column) else self.kind
         truth = self.type is not None and self.type.family is Family.BOOL
         hint = "write (x)::int, which is 1 where it is true and 0 where it is false" if truth else None
+        if self.type is not None and self.type.is_moment:
+            hint = "write median(x), or avg(extract(epoch FROM x))"
         return UnsupportedSQL(f"{name} is not a number", hint=hint or "sum numbers, or count rows", at=self.node)
 
     def through(

@@ -97,6 +97,8 @@ def _sources_of(key: BoundKey, sources: KeySources) -> ColumnSources:
     """The sources of a key's columns in a domain's statement; empty if no statement can give the values."""
     if key.result is None:
         hint = "group by a whole number, text, a date, an enum or a boolean"
+        if key.type.is_number:
+            hint = "group by width_bucket(x, 0, 100, 10), or CASE WHEN x < 10 THEN 'low' ELSE 'high' END"
         raise UnsupportedSQL(
             f"GROUP BY a key of type {key.type.shown} is not supported", hint=hint, position=key.position
         )
@@ -203,6 +205,15 @@ def check_size(domains: Sequence[GroupDomain], columns: int = 1) -> None:
     check_cells(groups, columns)
 
 
+def _without_declaration(key: BoundKey) -> str:
+    """What to write instead of a key whose values are not public. No list in WHERE gives days or fractions."""
+    if key.type.is_moment:
+        return "group by date_trunc('month', x)"
+    if key.type.is_number and key.type.family is not Family.INTEGER:
+        return "group by width_bucket(x, 0, 100, 10)"
+    return "list its values in WHERE, or join a public table"
+
+
 def _no_domain(key: BoundKey, sources: KeySources) -> SensitivityUnbounded:
     names = " and ".join(map(sources.name, key.columns)) or "this expression"
     if any(map(sources.is_per_person, key.columns)):
@@ -214,14 +225,14 @@ def _no_domain(key: BoundKey, sources: KeySources) -> SensitivityUnbounded:
     if isinstance(key.value, exp.Column):
         message = f"the possible values of the group key {names} are not public"
         hint = f"ask the administrator to declare `domain = [...]`, or a range with a step, for {names}; "
-        hint += "or `discover = true`, which needs a delta; or list its values in WHERE, or join a public table"
+        hint += f"or `discover = true`, which needs a delta; or {_without_declaration(key)}"
     else:
         message = f"the possible values of a group key computed from {names} are not public"
-        hint = (
-            f"ask the administrator to declare a `domain` or a narrow `range` for {names}, narrow it by WHERE, "
-            "or group by CASE WHEN ... THEN 'label' END"
-        )
         dated = any(sources.type_of(column).is_moment for column in key.columns)
+        hint = (
+            f"{'group more coarsely' if dated else 'bound it in WHERE by BETWEEN'}, or group by CASE WHEN ... THEN "
+            f"'label' END; or ask the administrator to declare a `domain` or a narrow `range` for {names}"
+        )
         if not (dated or key.type.is_number or key.type.is_moment):
             hint = f"group by {names} itself, if its values are declared, or by CASE WHEN ... THEN 'label' END"
     return SensitivityUnbounded(message, hint=hint, position=key.position)

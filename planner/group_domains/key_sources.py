@@ -20,7 +20,7 @@ from planner.group_domains.enumerate_domain import PublicRows
 from planner.plan import GroupDomain
 from planner.policy.ownership import ownership
 from planner.policy.policy import ColumnPolicy, Policy
-from planner.schema import Schema, Table
+from planner.schema import Schema, Table, sql_identifier
 from planner.sensitivity.column_equalities import Equalities
 from planner.sql.result_types import allows_partition_selection
 from planner.sql.sql_types import Family, SqlType
@@ -112,6 +112,12 @@ class KeySources:
             return table.name
         keys = owned.owning_keys(table.name)
         return next((key.references for key in keys if key.columns == (column[1],)), None)
+
+    def as_written(self, column: ColumnRef) -> str:
+        """The column as a statement names it: behind the name of its table, if others have such a column."""
+        table, name = self._entries[column[0]].name, sql_identifier(column[1])
+        alone = sum(entry.table.column(column[1]) is not None for entry in self.query.tables) < 2
+        return name if alone else f"{sql_identifier(table)}.{name}"
 
     def name(self, column: ColumnRef) -> str:
         """The table and column in the analyst's words."""
@@ -229,7 +235,11 @@ def check_shared(key: BoundKey, sources: KeySources) -> None:
     if whose is not None:
         name = sources.name(column)
         message = f"{_NO_GROUP}{whose}{_SHOWN}each value of {name} belongs to one privacy unit"
-        hint = f"write count(DISTINCT {column[1]}), or group by a column that many privacy units share"
+        shown = sources.as_written(column)
+        hint = (
+            f"write count(DISTINCT {shown}), group by a column that many privacy units share, or aggregate these: "
+            "SELECT avg(n) FROM (SELECT ..., count(*) AS n ... GROUP BY ...) p"
+        )
         raise SensitivityUnbounded(message, hint=hint, position=key.position)
 
 

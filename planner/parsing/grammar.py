@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
-from planner.errors import UnsupportedSQL
+from planner.errors import UnsupportedSQL, did_you_mean
 from planner.expressions import functions
 from planner.parsing.lexer import DOCUMENT_HINT, DOCUMENT_OPERATORS, FUNCTIONS_ONLY, RESERVED
 from planner.parsing.postgres_parser import function_name, operator_token
@@ -37,7 +37,7 @@ _INSTEAD: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("write variance(x), or var_pop(x)", ("var*",)),
     (_MOMENTS, ("skew*", "kurt*")),
     ("write avg(x)", ("average", "mean")),
-    ("write exp(avg(ln(x))), of x above 0", ("geometric_mean", "geomean")),
+    ("write exp(avg(ln(greatest(x, 1))))", ("geometric_mean", "geomean")),
     ("write corr(x, y)", ("correl*", "pearson*")),
     ("write median(x), or avg(x) of the rows that WHERE leaves", ("trimmed_mean", "trimmean")),
     ("write a / nullif(b, 0)", ("safe_divide", "div0")),
@@ -54,6 +54,10 @@ _INSTEAD: tuple[tuple[str, tuple[str, ...]], ...] = (
      ("bool_*", "every", "countif", "count_if", "logical_*")),
     ("write sum(CASE WHEN condition THEN x END)", ("sumif", "sum_if", "avgif", "avg_if")),
     ("write count(DISTINCT x)", ("approx_count_distinct", "approx_distinct", "uniq*", "hll_*")),
+    ("select its parts as columns of their own", ("json*_build*", "to_json*", "row_to_json", "json*_object")),
+    ("compare the text itself", ("md5", "hash*", "sha*", "try_cast", "safe_cast", "try_convert")),
+    ("write count(*) FILTER (WHERE x = 'a') for each column", ("crosstab*",)),
+    ("write TABLESAMPLE BERNOULLI (10) behind the table for a sample of a tenth", ("random", "rand")),
     (_DAYS, ("datediff", "date_diff", "timestampdiff", "timestamp_diff", "months_between", "julianday")),
     ("add or subtract an interval: x + INTERVAL '1' DAY",
      ("dateadd", "date_add", "date_sub", "timestampadd", "adddate", "subdate", "make_interval")),
@@ -89,8 +93,11 @@ _REFUSED: tuple[tuple[str, str | None, tuple[str, ...]], ...] = (
     ("it runs SQL or reads documents", None,
      ("query_to_*", "table_to_*", "cursor_to_*", "schema_to_*", "database_to_*", "xml*", "xpath*", "json*",
       "to_json*")),
-    ("it returns several rows", "join a table instead",
-     ("generate_*", "unnest", "explode*", "regexp_split_to_table", "string_to_table", "series", "posexplode*")),
+    ("it returns several rows", "group by date_trunc('day', x): days without rows appear anyway",
+     ("generate_*", "series")),
+    ("it returns several rows", "write x IN (value, ...)", ("unnest", "explode*", "posexplode*")),
+    ("it returns several rows", "take one part by split_part(x, ',', 1)",
+     ("regexp_split_to_table", "string_to_table")),
     ("a regular expression can run for very long", "use LIKE, replace(x, 'a', 'b') or split_part(x, '-', 1)",
      ("regexp_*", "similar_*")),
     ("its interval has months, which have no fixed length",
@@ -156,22 +163,30 @@ ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
 
 _LEVELS = "it supports counts, sums and averages by plain columns; ask for other aggregates level by level"
 
+_BESIDE_OR = (
+    "as a condition of WHERE, joined by AND; elsewhere LEFT JOIN the table, test its key IS NOT NULL "
+    "and ask for COUNT(DISTINCT key)"
+)
+
 _BITS = "ask the administrator for the bits as columns of their own"
 
 _PARTS = {
     "recursive": ("RECURSIVE", "write WITH alone, and join the table to itself as many times as the path is long"),
     "windows": ("WINDOW", "write the window at each function, as OVER (...)"),
-    "all": ("GROUP BY ALL", "name the group keys: GROUP BY 1, 2"),
+    "all": ("GROUP BY ALL", "name the group keys: GROUP BY x, y"),
     "false": ("IF", "write CASE WHEN condition THEN a ELSE b END"),
     "qualify": ("QUALIFY", "write the SELECT in the FROM of another, whose WHERE asks for the rank of its groups"),
-    "locks": ("FOR UPDATE", None),
-    "into": ("INTO", None),
+    "locks": ("FOR UPDATE", "leave it out"),
+    "into": ("INTO", "leave it out, and store the answer yourself"),
     "sample": ("TABLESAMPLE", "sample a table itself"),
     "seed": ("REPEATABLE", "leave it out: a repeatable sample protects no one"),
     "totals": ("WITH TOTALS", _LEVELS),
-    "only": ("ONLY", None),
-    "on": ("DISTINCT ON", "the first row belongs to one person; group by the key, and aggregate each group"),
-    "query": ("a subquery in IN", "join the table instead, or write it as a condition of WHERE, joined by AND"),
+    "only": ("ONLY", "leave it out"),
+    "on": (
+        "DISTINCT ON",
+        "group by the person's key in a subquery of FROM, with max(x) or min(x), and aggregate its rows",
+    ),
+    "query": ("a subquery in IN", f"write it {_BESIDE_OR}"),
     "with_ties": ("WITH TIES", "write FETCH FIRST 10 ROWS ONLY"),
     "percent": ("FETCH ... PERCENT", "write the number of rows"),
     "unnest": ("UNNEST", "write IN (value, ...)"),
@@ -180,32 +195,48 @@ _PARTS = {
 _NAMES: dict[type[exp.Expr], tuple[str, str | None]] = {
     exp.Select: (
         "a subquery outside FROM",
-        "join its tables, or write its value as a literal; over public tables alone it is free to ask for",
+        "ask it alone first and write its value as a literal (over public tables alone it is free); for a number per "
+        "person, LEFT JOIN its table in a subquery of FROM that groups by their key",
     ),
     exp.Exists: (
         "EXISTS",
-        "write it as a condition of WHERE, joined by AND; or join the table and ask for COUNT(DISTINCT key)",
+        f"write it {_BESIDE_OR}",
     ),
     exp.Any: (
         "ANY",
-        "write x IN (value, ...), or x IN (SELECT ...); for x > ANY (SELECT y FROM t) write "
-        "EXISTS (SELECT 1 FROM t WHERE x > y), or join the table",
+        "write x IN (value, ...), x IN (SELECT ...), or x LIKE 'a%' OR x LIKE 'b%'; for x > ANY (SELECT y FROM t) "
+        "write EXISTS (SELECT 1 FROM t WHERE x > y)",
     ),
     exp.Array: ("an array", "write IN (value, ...)"),
     exp.All: ("ALL", "write NOT EXISTS (SELECT 1 FROM t WHERE (x > y) IS NOT TRUE) for x > ALL (SELECT y FROM t)"),
-    exp.Window: ("a window function", "group by a key: window functions rank groups, not private rows"),
+    exp.Window: (
+        "a window function",
+        "group by a key and use it over aggregates; for each person's first or last row, write min(x) or max(x) in a "
+        "subquery of FROM that groups by their key",
+    ),
     exp.Tuple: ("a row of several values", "join them to one text: a::text || '/' || b::text"),
     exp.BitString: ("a bit string", "write a plain number"),
     exp.HexString: ("a hexadecimal string", "write a plain number"),
     exp.Union: ("UNION", "let each side count or add up its rows"),
-    exp.Intersect: ("INTERSECT", "join the tables instead"),
-    exp.Except: ("EXCEPT", "one person's rows could remove rows of another, which noise cannot hide"),
-    exp.Lateral: ("LATERAL", "join the tables themselves"),
-    exp.Values: ("VALUES", None),
+    exp.Intersect: (
+        "INTERSECT",
+        "select count(DISTINCT key) from the first, WHERE key IN (SELECT key FROM the second)",
+    ),
+    exp.Except: (
+        "EXCEPT",
+        "select count(DISTINCT a.key) from the first, WHERE NOT EXISTS (SELECT 1 FROM the second AS b "
+        "WHERE b.key = a.key)",
+    ),
+    exp.Lateral: (
+        "LATERAL",
+        "join the tables themselves; for the latest row alone, add NOT EXISTS (SELECT 1 FROM t AS b "
+        "WHERE b.key = a.key AND b.at > a.at)",
+    ),
+    exp.Values: ("VALUES", "list the values in WHERE: x IN (value, ...)"),
     exp.ByteString: ("an escape string E'...'", "write a plain string '...'"),
-    exp.SimilarTo: ("SIMILAR TO", "use LIKE"),
-    exp.RegexpLike: ("a regular expression", "use LIKE"),
-    exp.RegexpILike: ("a regular expression", "use LIKE"),
+    exp.SimilarTo: ("SIMILAR TO", "write x LIKE 'a%' OR x LIKE 'b%'"),
+    exp.RegexpLike: ("a regular expression", "use LIKE, for example x LIKE 'a%'"),
+    exp.RegexpILike: ("a regular expression", "use ILIKE, for example x ILIKE '%a%'"),
     exp.Collate: ("COLLATE", "compare the text as it is, or lower(x)"),
     exp.Glob: ("GLOB", "use LIKE"),
     exp.Overlaps: ("OVERLAPS", "write start_a < end_b AND start_b < end_a"),
@@ -225,6 +256,12 @@ _NAMES: dict[type[exp.Expr], tuple[str, str | None]] = {
 
 
 _FUNCTION = "the function"
+_OFTEN_CALLED = (
+    "count", "sum", "avg", "min", "max", "median", "stddev", "variance", "percentile_cont", "date_trunc", "extract",
+    "to_char", "coalesce", "round", "floor", "length", "lower", "upper", "substring", "split_part", "width_bucket",
+)  # fmt: skip
+"""Functions that a misspelt name may mean."""
+
 _UNNAMED = ("this part of the statement", None)
 _OF_DOCUMENTS = (exp.JSONExtract, exp.JSONExtractScalar, exp.ArrayContainsAll, exp.ArrayContainedBy)
 _SPREADS = (exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop)
@@ -270,7 +307,8 @@ def check_grammar(
         called, position = function_name(near, tokens)
         reason, way = why_refused(called)
         message = f"{name} {called} is not supported{': ' if reason else ''}{reason}"
-        raise UnsupportedSQL(message, hint=hint or way, position=position)
+        meant = None if reason else did_you_mean(called, _OFTEN_CALLED)
+        raise UnsupportedSQL(message, hint=hint or way or meant, position=position)
     keyword = _keyword_position(name, tokens, position)
     place = keyword or position or position_of(node) or _near(node)
     raise UnsupportedSQL(f"{name} is not supported", hint=hint, position=place)
@@ -327,6 +365,12 @@ def unknown_part(node: exp.Expr, table: Mapping[type[exp.Expr], frozenset[str]])
         return unknown_construct(node)
     if isinstance(node, exp.Identifier) and _is_keyword(node):
         return f"the keyword {node.name.upper()}", f'a column or table of that name is written "{node.name}"', node
+    if isinstance(node, (exp.PercentileCont, exp.PercentileDisc)) and node.args.get("expression") is not None:
+        name = node.sql_name().lower()
+        return f"{name} of two arguments", f"write {name}(0.5) WITHIN GROUP (ORDER BY x)", node
+    if isinstance(node, exp.Count) and node.expressions:
+        hint = "write count(*) FILTER (WHERE x IS NOT NULL AND y IS NOT NULL), or count(DISTINCT (x, y))"
+        return "COUNT of several columns", hint, node
     if isinstance(node, exp.In) and not (node.expressions or node.args.get("query")):
         return "IN without values", "write IN (value, ...)", node
     allowed = table[type(node)]

@@ -233,6 +233,8 @@ def _no_select(tokens: list[Token]) -> UnsupportedSQL:
     for token in tokens:
         if token.token_type in _SET_OPERATIONS:
             hint = "ask the two questions one after the other"
+            if token.text.upper() == "UNION":
+                hint += ", or count both: SELECT count(*) FROM (SELECT ... UNION ALL SELECT ...) t"
             return UnsupportedSQL(f"{token.text.upper()} is not supported", hint=hint, position=token.start + 1)
     return UnsupportedSQL("only a plain SELECT is supported", position=tokens[0].start + 1)
 

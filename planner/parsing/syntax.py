@@ -115,7 +115,8 @@ def _refuse(lexemes: list[Lexeme], place: int) -> NoReturn:
         hint = f"write LIMIT {lexeme.text} at the end of the SELECT, below ORDER BY"
         raise InvalidSyntax("TOP is not supported", hint=hint, position=lexemes[place - 1].start + 1)
     if lexeme.symbol == "LIMIT" and symbols[place + 2 : place + 3] == [","]:
-        hint = f"write LIMIT count OFFSET {lexemes[place + 1].text}, the count being the number behind the comma"
+        count = lexemes[place + 3].text or "10"
+        hint = f"write LIMIT {count} OFFSET {lexemes[place + 1].text}"
         raise InvalidSyntax("LIMIT takes one number, not two", hint=hint, position=lexemes[place + 2].start + 1)
     joins = [symbol for symbol in symbols[:place] if symbol in _JOINS][-2:]
     if lexeme.symbol in _AFTER_A_JOIN and previous != "," and joins[-1:] == ["JOIN"] and joins != ["CROSS", "JOIN"]:
@@ -125,7 +126,10 @@ def _refuse(lexemes: list[Lexeme], place: int) -> NoReturn:
         advice = "remove the comma at its end" if previous == "," else None
         raise InvalidSyntax("syntax error: the statement ends too early", hint=advice, position=position)
     shown = lexeme.text if len(lexeme.text) <= _LONGEST else lexeme.text[: _LONGEST - 3] + "..."
-    raise InvalidSyntax(f"syntax error at {shown}", hint=_hint(lexeme, previous), position=position)
+    hint = _hint(lexeme, previous)
+    if hint is None and lexeme.symbol == "(" and all(map(is_word, symbols[max(0, place - 2) : place])):
+        hint = f"write a comma before {lexemes[place - 1].text}"
+    raise InvalidSyntax(f"syntax error at {shown}", hint=hint, position=position)
 
 
 def _hint(lexeme: Lexeme, previous: str) -> str | None:
@@ -142,6 +146,8 @@ def _hint(lexeme: Lexeme, previous: str) -> str | None:
     meant = nearest(previous, _CLAUSES) if previous.isalpha() and previous not in RESERVED else None
     if meant is not None and len(previous) > 2:
         return f"did you mean {meant}? {previous} is no keyword"
+    if lexeme.symbol in _CLAUSES[:7]:
+        return "close each bracket before it, and write SELECT, FROM, WHERE, GROUP BY, HAVING, ORDER BY in this order"
     if lexeme.symbol in RESERVED:
-        return f'{lexeme.symbol} is a keyword; a column of that name is written "{lexeme.text}"'
+        return f'{lexeme.symbol} is a keyword; a column or table of that name is written "{lexeme.text}"'
     return None

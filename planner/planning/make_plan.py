@@ -74,7 +74,7 @@ def list_groups(bound: BoundQuery, schema: Schema, policy: Policy) -> Plan:
     keys, domains = group_domains(bound, schema, policy, provenance(bound, schema, policy).equalities)
     if any(domain.selects_partitions for domain in domains):
         message = "partition selection finds these group keys, so they are not listed alone"
-        raise RowsNotShown(message, hint="add COUNT(*) to the select list", position=bound.keys[0].position)
+        raise RowsNotShown(message, hint="write SELECT x, COUNT(*) ... GROUP BY x", position=bound.keys[0].position)
     plan = Plan(
         source=exp.Select(),
         owners=(),

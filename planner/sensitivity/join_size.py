@@ -231,7 +231,10 @@ def _apart(first: str, second: str, schema: Schema, policy: Policy) -> Unsupport
     named = f"two rows of {first}" if first == second else f"{first} and {second}"
     ways = [*_references(first, second, schema, policy), *_references(second, first, schema, policy)]
     along = f"on all columns of a foreign key: {'; '.join(dict.fromkeys(ways))}" if ways else "along foreign keys"
-    hint = f"join them {along}; or the administrator allows `unbounded_joins`"
+    hint = (
+        f"join them {along}, or count each table by the column that they share and join these answers; "
+        "or the administrator allows `unbounded_joins`"
+    )
     return UnsupportedSQL(f"no key connects {named}: {why}", hint=hint)
 
 

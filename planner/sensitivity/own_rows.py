@@ -69,6 +69,16 @@ def with_rows_there(query: BoundQuery) -> Iterator[BoundQuery]:
         )
 
 
+_ALONG_A_KEY = "join the table along its key and ask for COUNT(DISTINCT key), or "
+
+_INSTEAD = {
+    "EXISTS": _ALONG_A_KEY,
+    "IN": _ALONG_A_KEY,
+    "NOT IN": "write NOT EXISTS (SELECT 1 FROM t WHERE t.key = x), because the key may be NULL; or ",
+}
+"""How the hint about a subquery in WHERE begins, by its label; nothing can be joined in place of NOT EXISTS."""
+
+
 @dataclass(frozen=True)
 class _OwnRows:
     query: BoundQuery
@@ -92,7 +102,8 @@ class _OwnRows:
                 message = (
                     f"{semi_join.label} over rows of other owners is not supported: they would decide who counts"
                 )
-                hint = f"join the table and ask for COUNT(DISTINCT key), or look at rows of the same owner: {reason}"
+                way = _INSTEAD.get(semi_join.label, "")
+                hint = f"{way}look at rows of the same owner: {reason}"
                 raise UnsupportedSQL(message, hint=hint, position=semi_join.position)
 
     def _there_with(self, entry: BoundTable) -> list[BoundTable]:

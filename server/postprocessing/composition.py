@@ -289,6 +289,10 @@ def _of_each_person(tree: exp.Query, error: SensitivityUnbounded) -> PlannerErro
     places = {node.meta["start"] + 1 for part in own for node in nodes(part) if "start" in node.meta}
     if table is None or not isinstance(tree, exp.Select) or error.position in places:
         return error
+    if any(isinstance(part, exp.SetOperation) for part in nodes(tree)):
+        message = "UNION, INTERSECT or EXCEPT of people inside FROM is not supported"
+        hint = "LEFT JOIN both tables to that of the people, and ask for COUNT(DISTINCT key) where x.key IS NOT NULL"
+        return UnsupportedSQL(message, hint=hint, position=error.position)
     message = (
         f"a subquery in FROM that aggregates for each row of {table} is not supported: each result would be about "
         "one person"

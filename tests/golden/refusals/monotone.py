@@ -38,8 +38,16 @@ NOT_MONOTONE = (
      "NOT EXISTS or NOT IN inside another subquery", "beside the other one"),
     Refusal("SELECT count(*) FROM lineitem WHERE l_quantity < (^SELECT avg(l_quantity) FROM lineitem)",
      UnsupportedSQL, "subquery", "literal", "SELECT count(*) FROM lineitem WHERE l_quantity < 25.5"),
-    Refusal(f"{_ORDERS} WHERE o_custkey = ^ANY (SELECT c_custkey FROM customer)", UnsupportedSQL, "ANY", "join",
-     _JOINED),
+    Refusal(f"{_ORDERS} WHERE o_custkey = ^ANY (SELECT c_custkey FROM customer)", UnsupportedSQL, "ANY",
+     "x IN (SELECT ...)",
+     f"{_ORDERS} WHERE o_custkey IN (SELECT c_custkey FROM customer)"),
+    Refusal(f"{_ORDERS} WHERE o_orderstatus ILIKE ^ANY (ARRAY['f', 'o'])", UnsupportedSQL, "ANY", "LIKE 'a%' OR",
+     f"{_ORDERS} WHERE o_orderstatus ILIKE 'f' OR o_orderstatus ILIKE 'o'"),
+    Refusal("SELECT avg(n) FROM (SELECT (^SELECT count(*) FROM orders WHERE o_custkey = c_custkey) AS n"
+     " FROM customer) x",
+     UnsupportedSQL, "subquery", "that groups by their key",
+     "SELECT avg(n) FROM (SELECT c_custkey, count(o_orderkey) AS n FROM customer LEFT JOIN orders"
+     " ON o_custkey = c_custkey GROUP BY c_custkey) x"),
     Refusal(f"{_ORDERS} WHERE o_totalprice > ^ALL (SELECT c_acctbal FROM customer)", UnsupportedSQL, "ALL"),
     Refusal("SELECT count(*) FROM customer ^LEFT JOIN orders ON c_nationkey = o_custkey", UnsupportedSQL,
      "LEFT JOIN", "no equality connects orders.o_custkey with the customer", _JOINED),
@@ -67,11 +75,31 @@ NOT_MONOTONE = (
     Refusal("WITH x AS (SELECT o_orderkey FROM orders ^LIMIT 10) SELECT count(*) FROM x", UnsupportedSQL, "LIMIT"),
     Refusal("SELECT count(*) FROM (SELECT o_orderkey FROM orders ^OFFSET 10) AS x", UnsupportedSQL, "OFFSET"),
     Refusal("SELECT ^count(*) OVER () FROM orders", UnsupportedSQL, "window"),
+    Refusal("SELECT sum(o_totalprice) FROM (SELECT o_totalprice, ^row_number() OVER (PARTITION BY o_custkey"
+     " ORDER BY o_orderdate) AS n FROM orders) x WHERE n = 1", UnsupportedSQL, "window", "min(x) or max(x)",
+     "SELECT sum(o_totalprice) FROM orders o JOIN (SELECT o_custkey, min(o_orderdate) AS d FROM orders"
+     " GROUP BY o_custkey) x ON x.o_custkey = o.o_custkey AND o.o_orderdate = x.d"),
+    Refusal("SELECT count(*) FROM (SELECT ^DISTINCT ON (o_custkey) o_orderstatus FROM orders) x", UnsupportedSQL,
+     "DISTINCT ON", "in a subquery of FROM", "SELECT avg(d - DATE '1992-01-01') FROM (SELECT o_custkey,"
+     " max(o_orderdate) AS d FROM orders GROUP BY o_custkey) x"),
     Refusal("WITH ^RECURSIVE x AS (SELECT src FROM knows) SELECT count(*) FROM x", UnsupportedSQL, "RECURSIVE",
      "as many times as the path is long", "SELECT count(*) FROM knows a JOIN knows b ON a.dst = b.src"),
     Refusal("SELECT count(*) FROM customer, ^LATERAL (SELECT o_orderkey FROM orders WHERE o_custkey = c_custkey) AS"
      " x",
      UnsupportedSQL, "LATERAL", "join", _JOINED),
-    Refusal("SELECT count(*) FROM ^generate_series(1, 10)", UnsupportedSQL, "generate_series"),
-    Refusal("SELECT count(*) FROM orders, (^VALUES (1), (2)) AS v(x)", UnsupportedSQL, "VALUES"),
+    Refusal("SELECT avg(o_totalprice) FROM customer, ^LATERAL (SELECT o_totalprice FROM orders WHERE o_custkey ="
+     " c_custkey ORDER BY o_orderdate DESC LIMIT 1) AS x", UnsupportedSQL, "LATERAL", "NOT EXISTS",
+     "SELECT avg(a.o_totalprice) FROM orders a WHERE NOT EXISTS (SELECT 1 FROM orders AS b"
+     " WHERE b.o_custkey = a.o_custkey AND b.o_orderdate > a.o_orderdate)"),
+    Refusal("SELECT count(*) FROM (SELECT o_custkey FROM orders ^INTERSECT SELECT src FROM knows) x", UnsupportedSQL,
+     "INTERSECT", "key IN (SELECT key",
+     "SELECT count(DISTINCT c_custkey) FROM customer WHERE c_custkey IN (SELECT o_custkey FROM orders)"),
+    Refusal("SELECT count(*) FROM (SELECT c_custkey FROM customer ^EXCEPT SELECT o_custkey FROM orders) x",
+     UnsupportedSQL, "EXCEPT", "NOT EXISTS",
+     "SELECT count(DISTINCT a.c_custkey) FROM customer a WHERE NOT EXISTS (SELECT 1 FROM orders AS b"
+     " WHERE b.o_custkey = a.c_custkey)"),
+    Refusal("SELECT count(*) FROM ^generate_series(1, 10)", UnsupportedSQL, "generate_series",
+     "date_trunc('day', x)", "SELECT date_trunc('day', o_orderdate), count(*) FROM orders GROUP BY 1"),
+    Refusal("SELECT count(*) FROM orders, (^VALUES (1), (2)) AS v(x)", UnsupportedSQL, "VALUES", "x IN (value",
+     f"{_ORDERS} WHERE o_orderkey IN (1, 2)"),
 )  # fmt: skip

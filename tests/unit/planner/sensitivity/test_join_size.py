@@ -116,7 +116,7 @@ def test_the_hint_names_the_keys_between_two_tables() -> None:
         ("finding f JOIN visit v ON f.visit = v.id", "finding (visit, day) references visit (id, day)"),
         ("visit v JOIN finding f ON f.day = v.day", "finding (visit, day) references visit (id, day)"),
         ("person a JOIN visit v ON a.age = v.cost", "visit (person) references person (id)"),
-        ("visit v JOIN staff s ON v.day = s.day", "join them along foreign keys; or"),
+        ("visit v JOIN staff s ON v.day = s.day", "join them along foreign keys, or count each table by"),
     ]:  # fmt: skip
         visit = _table("visit", "id person ward day cost", [("id", "day")], ("person", "person"), ("ward", "ward"))
         key = ForeignKey(("visit", "day"), "visit", ("id", "day"))
