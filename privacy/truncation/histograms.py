@@ -105,7 +105,7 @@ class ContributionsOfSum(Private):
         places = np.searchsorted(self.histogram.thresholds, thresholds.units)
         known = places < len(self.histogram.thresholds)
         if not known.all() or (self.histogram.thresholds[places] != thresholds.units).any():
-            raise InvalidParameter("a histogram of contributions has only its own thresholds")
+            raise InvalidParameter("the threshold must be one of the contribution histogram's own thresholds")
         units, totals = (self._by_interval(one) for one in (self.histogram.units, self.histogram.totals))
         return truncated_at(thresholds, places, units, totals)
 
