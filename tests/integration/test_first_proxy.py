@@ -266,7 +266,7 @@ def test_a_step_that_fails_leaves_nothing_and_says_what_to_do(reader: str, folde
         done = run(folder, reader, *ANSWERS, "--port", str(taken.getsockname()[1]))
     assert done.returncode == 2
     assert "cannot listen" in done.stderr and "choose another --port" in done.stderr
-    assert "nothing of what was written is kept" in done.stderr
+    assert "all files that were written are removed" in done.stderr
     assert list(folder.iterdir()) == []
     for wrong, told in (
         (("--people", "access_log"), "no primary key"),
