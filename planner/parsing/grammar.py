@@ -369,8 +369,8 @@ def unknown_part(node: exp.Expr, table: Mapping[type[exp.Expr], frozenset[str]])
         name = node.sql_name().lower()
         return f"{name} of two arguments", f"write {name}(0.5) WITHIN GROUP (ORDER BY x)", node
     if isinstance(node, exp.Count) and node.expressions:
-        hint = "write count(*) FILTER (WHERE x IS NOT NULL AND y IS NOT NULL), or count(DISTINCT (x, y))"
-        return "COUNT of several columns", hint, node
+        both = "write count(*) FILTER (WHERE x IS NOT NULL AND y IS NOT NULL), or count(DISTINCT (x, y))"
+        return "COUNT of several columns", both, node
     if isinstance(node, exp.In) and not (node.expressions or node.args.get("query")):
         return "IN without values", "write IN (value, ...)", node
     allowed = table[type(node)]

@@ -126,10 +126,10 @@ def _refuse(lexemes: list[Lexeme], place: int) -> NoReturn:
         advice = "remove the comma at its end" if previous == "," else None
         raise InvalidSyntax("syntax error: the statement ends too early", hint=advice, position=position)
     shown = lexeme.text if len(lexeme.text) <= _LONGEST else lexeme.text[: _LONGEST - 3] + "..."
-    hint = _hint(lexeme, previous)
-    if hint is None and lexeme.symbol == "(" and all(map(is_word, symbols[max(0, place - 2) : place])):
-        hint = f"write a comma before {lexemes[place - 1].text}"
-    raise InvalidSyntax(f"syntax error at {shown}", hint=hint, position=position)
+    advice = _hint(lexeme, previous)
+    if advice is None and lexeme.symbol == "(" and all(map(is_word, symbols[max(0, place - 2) : place])):
+        advice = f"write a comma before {lexemes[place - 1].text}"
+    raise InvalidSyntax(f"syntax error at {shown}", hint=advice, position=position)
 
 
 def _hint(lexeme: Lexeme, previous: str) -> str | None:
