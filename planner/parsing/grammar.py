@@ -114,8 +114,8 @@ _REFUSED: tuple[tuple[str, str | None, tuple[str, ...]], ...] = (
 def why_refused(name: str) -> tuple[str, str | None]:
     """The reason for refusing a function, and what to write instead; empty if unknown.
 
-    >>> why_refused("random"), why_refused("age")[0], why_refused("my_function")
-    (('it returns another value each time', None), 'its interval has months, which have no fixed length', ('', None))
+    >>> why_refused("random")[0], why_refused("age")[0], why_refused("my_function")
+    ('it returns another value each time', 'its interval has months, which have no fixed length', ('', None))
     >>> why_refused("QUANTILE") == why_refused("approx_percentile"), why_refused("year")
     (True, ('', 'write extract(year FROM x)'))
     """

@@ -237,7 +237,7 @@ def test_of_rows_that_are_people_of_their_own_nobody_has_nothing(tmp_path: Path,
 REFUSED = [
     ("care", None, "have several owners (nurse and patient)"),
     ("ward", None, "ward is public"),
-    ("patient", None, "each row of patient is one person"),
+    ("patient", None, "each row is one person"),
     ("visits", None, "no table visits"),
     ("visit", "costs", "no column costs"),
     ("visit", "days", "no declared range"),
