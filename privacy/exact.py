@@ -74,19 +74,19 @@ def decimal_fraction(value: float) -> Fraction:
 def check_gap(gap: float) -> None:
     """Refuse a gap of solvers, eta, outside of [0, 1]. Raises: InvalidParameter."""
     if not 0 <= gap <= 1:
-        raise InvalidParameter("a solver gap is between 0 and 1")
+        raise InvalidParameter("a solver's gap must be between 0 and 1")
 
 
 def check_groups(groups_per_unit: int | None) -> None:
     """Refuse an L0 below 1; None stands for the number of groups. Raises: InvalidParameter."""
     if groups_per_unit is not None and groups_per_unit < 1:
-        raise InvalidParameter("a unit reaches at least one group")
+        raise InvalidParameter("the groups that a unit reaches must be at least 1")
 
 
 def check_confidence(confidence: float) -> None:
     """Refuse the confidence of an interval outside of (0, 1). Raises: InvalidParameter."""
     if not 0 < confidence < 1:
-        raise InvalidParameter("confidence is between 0 and 1")
+        raise InvalidParameter("confidence must be between 0 and 1")
 
 
 def groups_reached(groups_per_unit: int | None, n_groups: int) -> int:

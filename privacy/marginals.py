@@ -37,7 +37,7 @@ class Reconstruction:
 
     def __post_init__(self) -> None:
         if not all(mask in self.grid.masks and 0 < scale < np.inf for mask, scale in self.scales.items()):
-            raise InvalidParameter("measured marginals must belong to the grid and have noise")
+            raise InvalidParameter("measured marginals must belong to the grid, with a noise above 0")
 
     @cached_property
     def _noise(self) -> Floats:
@@ -73,9 +73,9 @@ class Reconstruction:
         """
         grid = self.grid
         if {mask: table.shape for mask, table in measured.items()} != {m: grid.shape(m) for m in self.scales}:
-            raise InvalidParameter("every measured marginal needs its table")
+            raise InvalidParameter("a table is missing for a measured marginal")
         if not self.follows(wished):
-            raise InvalidParameter("the marginal does not follow from the measured ones")
+            raise InvalidParameter("the marginal cannot be derived from the measured ones")
         total = np.zeros(grid.shape(wished))
         for part in grid.parts(wished):
             if grid.interaction(part) <= 0 and part:
@@ -151,7 +151,7 @@ class Grid:
 
     def __post_init__(self) -> None:
         if len(self.sizes) > MOST_AXES or any(size < 1 for size in self.sizes):
-            raise InvalidParameter(f"a grid has at most {MOST_AXES} axes, none of them empty")
+            raise InvalidParameter(f"a grid must have at most {MOST_AXES} columns, each with a value")
 
     @property
     def whole(self) -> int:
@@ -280,7 +280,7 @@ def best_shares(grid: Grid, scales: Floats, wished: Mapping[int, float], most: f
     Cost: some ten milliseconds for three axes, a second for six; cached.
     """
     if not wished or not all(0 < limit < np.inf for limit in wished.values()):
-        raise InvalidParameter("at least one marginal is needed, each with a variance")
+        raise InvalidParameter("give at least one marginal, each with a variance")
     return _best(grid, tuple(scales.tolist()), tuple(sorted(wished.items())), most)
 
 
@@ -290,7 +290,7 @@ def _best(
 ) -> Strategy:
     problem = _Problem.of(grid, np.array(scales), dict(wished))
     if not np.isfinite(problem.ratios(problem.everything)).all():
-        raise InvalidParameter("a requested marginal follows from no marginal that can be measured")
+        raise InvalidParameter("a requested marginal cannot be derived from any marginal that can be measured")
     found = [
         problem.rounded(shares) for start in problem.starts() for shares in (start, problem.improved(start, most))
     ]

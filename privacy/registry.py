@@ -168,7 +168,7 @@ class JointMechanism(Mechanism):
 
 @dataclass(frozen=True, kw_only=True)
 class KeyMechanism(Mechanism):
-    """A mechanism that counts privacy units at all keys at once, and may smooth counts of different keys together."""
+    """A mechanism that counts the privacy units of all groups at once, and may smooth several groups together."""
 
 
 def _gem(of: EachGroup) -> ServedMeasurement:
@@ -200,7 +200,7 @@ def _r2t(of: EachGroup) -> ServedMeasurement:
     from privacy.papers.r2t import R2T
 
     if of.global_sensitivity is None:
-        raise InvalidParameter("r2t needs a global sensitivity")
+        raise InvalidParameter("the mechanism r2t needs a global sensitivity")
     return R2T(of.epsilon, of.global_sensitivity, of.groups_per_unit, of.gap)
 
 
@@ -208,7 +208,7 @@ def _s4s(of: EachGroup) -> ServedMeasurement:
     from privacy.papers.dp_s4s import S4S
 
     if of.tuples_per_unit is None:
-        raise InvalidParameter("s4s needs a bound on the tuples of a unit")
+        raise InvalidParameter("the mechanism s4s needs a bound on the tuples of one unit")
     return S4S(of.epsilon, of.tuples_per_unit, of.groups_per_unit, of.gap, of.sample)
 
 
@@ -230,7 +230,7 @@ def _bound_first(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
 
     def made(one: Sum) -> BoundFirst:
         if one.bound is None:
-            raise InvalidParameter("bound_first needs a bound on what a unit adds")
+            raise InvalidParameter("the mechanism bound_first needs a bound on one unit's contribution")
         known = one.bound, of.groups_per_unit, one.gap, one.thresholds
         return BoundFirst(one.epsilon, *known, monotone=True, nested=one.nested, solver=of.solver)
 

@@ -49,19 +49,19 @@ class Thresholds:
 
     def __post_init__(self) -> None:
         if not isinstance(self.base, Fraction | int) or not 1 < self.base <= _MOST:
-            raise InvalidParameter("the base of thresholds is a fraction above 1, and at most 2^32")
+            raise InvalidParameter("the base of thresholds must be a fraction above 1, and at most 2^32")
         if not 0 <= self.high - self.low < _LONGEST:
-            raise InvalidParameter("a list has between 1 and 127 thresholds")
+            raise InvalidParameter("there must be between 1 and 127 thresholds")
         if max(-self.low, self.high) > _LONGEST * WEIGHT_BITS:
-            raise InvalidParameter("the exponents of thresholds are small")
+            raise InvalidParameter("the exponents of thresholds are too large")
         if not _LEAST <= self._power(self.low) <= self._power(self.high) <= _MOST:
-            raise InvalidParameter("thresholds lie between 2^-20 and 2^32")
+            raise InvalidParameter("thresholds must be between 2^-20 and 2^32")
         if self._whole(self.low) == self._whole(min(self.low + 1, self.high)) and self.low < self.high:
-            raise InvalidParameter("two thresholds are the same")
+            raise InvalidParameter("thresholds must differ")
         if self.parts not in (1, 2, 4) or (self.parts > 1 and self.base != 2):
-            raise InvalidParameter("an octave of thresholds has 1, 2 or 4 steps")
+            raise InvalidParameter("between a threshold and its double there must be 1, 2 or 4 steps")
         if self.whole and self.low < 0:
-            raise InvalidParameter("whole thresholds are at least 1")
+            raise InvalidParameter("thresholds of whole numbers must be at least 1")
 
     @property
     def doubling(self) -> bool:

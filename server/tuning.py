@@ -172,7 +172,9 @@ def _of_table(
             hint="name a table whose rows have one owner; questions over this table choose their own thresholds",
         )
     if not plan.counts_contributions or plan.counts_norms or len(plan.releases) != len(wanted):
-        raise UnsupportedSQL(f"the database cannot count {name} by person", hint="name other tables with --table")
+        raise UnsupportedSQL(
+            f"the database cannot count the rows of {name} per person", hint="name other tables with --table"
+        )
     query = rewrite(plan, dialect=dialect, schema=schema, thresholds=_THRESHOLDS)
     found = tuple(
         Measure(name, what, release.weight_bound) for what, release in zip(wanted, plan.releases, strict=True)

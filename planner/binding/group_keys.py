@@ -273,7 +273,9 @@ def constant_place(count: int, item: exp.Expr, clause: str) -> int | None:
         return index
     if isinstance(item, (exp.Literal, exp.Null, exp.Boolean)):
         hint = "name a column, or its position in the select list"
-        raise InvalidSyntax(f"a constant in {clause} is not a position", hint=hint, at=item)
+        raise InvalidSyntax(
+            f"{clause} has a constant that is not the position of a selected column", hint=hint, at=item
+        )
     return None
 
 

@@ -280,7 +280,7 @@ def _literal(node: exp.Expr) -> Released:
         raise UnsupportedSQL("* in the select list would show rows", hint="name group keys and aggregates", at=node)
     name = construct_name(node)
     hint = "apply it inside an aggregate, or to a group key in GROUP BY"
-    raise UnsupportedSQL(f"{name} is not supported over released values", hint=hint, at=node)
+    raise UnsupportedSQL(f"{name} is not supported around noisy answers", hint=hint, at=node)
 
 
 def _moment(value: date | datetime) -> Released:

@@ -112,7 +112,9 @@ def _target(node: exp.Expr) -> SqlType:
     if kind.family is Family.NUMERIC or (kind.is_string and 0 < (kind.precision or 0) <= MAX_TEXT):
         return kind
     raise UnsupportedSQL(
-        "a cast to a type of this length is not supported", hint="shorten the text: left(x, n)", at=node
+        "a cast to a text type with a length, such as varchar(10), is not supported",
+        hint="shorten the text: left(x, n)",
+        at=node,
     )
 
 

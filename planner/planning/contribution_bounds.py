@@ -66,7 +66,10 @@ class ContributionBounds:
         return replace(released, releases=tuple(map(bounded, released.releases)))
 
     def of(self, release: Release) -> ContributionBound | None:
-        """The bound of a release; None if the policy has none, or it is measured around a centre."""
+        """Return the policy's bound on one unit's contribution to a release.
+
+        It is None if the policy has none, or if values are measured as distances from the middle of their range.
+        """
         if not release.is_sum or release.around is not None:
             return None
         clips = [one for alias, table in self.tables.items() for one in _amounts(table.clip, alias, release)]

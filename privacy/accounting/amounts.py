@@ -41,7 +41,7 @@ def nano_epsilon(epsilon: float) -> int:
 def atto_delta(delta: float) -> int:
     """Delta in [0, 1] in multiples of 1e-18, rounded up: what a charge of it costs. Raises: as nano_epsilon."""
     if delta > 1:
-        raise InvalidParameter("delta is a probability")
+        raise InvalidParameter("delta must be between 0 and 1")
     return _scaled(delta, ATTO_DIGITS, ROUND_CEILING)
 
 
@@ -79,7 +79,7 @@ class Charge:
         Raises: InvalidParameter.
         """
         if delta > 1:
-            raise InvalidParameter("delta is a probability")
+            raise InvalidParameter("delta must be between 0 and 1")
         return cls(_scaled(epsilon, NANO_DIGITS, ROUND_FLOOR), _scaled(delta, ATTO_DIGITS, ROUND_FLOOR))
 
     def __add__(self, other: Charge) -> Charge:
@@ -132,15 +132,15 @@ class RenyiSpent:
 
     def __post_init__(self) -> None:
         if not rising(self.orders):
-            raise InvalidParameter("Renyi orders rise from above 1")
+            raise InvalidParameter("Renyi orders must be above 1 and increase")
         if len(self.femto) != len(self.orders):
-            raise InvalidParameter("each Renyi order needs one divergence")
+            raise InvalidParameter("each Renyi order must have one divergence")
         if self.atto_delta < 0 or not all(0 <= amount <= UNBOUNDED for amount in self.femto):
             raise InvalidParameter("an amount must not be negative")
 
     def __add__(self, other: RenyiSpent) -> RenyiSpent:
         if self.orders != other.orders:
-            raise InvalidParameter("amounts add up only at the same Renyi orders")
+            raise InvalidParameter("only amounts of the same Renyi orders can be added")
         femto = tuple(femto_sum(*pair) for pair in zip(self.femto, other.femto, strict=True))
         return RenyiSpent(femto, self.atto_delta + other.atto_delta, self.orders)
 
@@ -152,7 +152,7 @@ def without_event_delta(granted: Charge, event_delta: float) -> tuple[Charge, in
     """
     kept = atto_delta(event_delta)
     if kept > granted.atto_delta:
-        raise InvalidParameter("the events' part of delta exceeds the granted delta")
+        raise InvalidParameter("the deltas of the events add up to more than the granted delta")
     return Charge(granted.nano_epsilon, granted.atto_delta - kept), kept
 
 
@@ -179,7 +179,7 @@ def load(saved: Mapping[str, object]) -> Spent:
     Raises: InvalidParameter for another version, an unknown currency, or fields missing or not whole numbers.
     """
     if saved.get("version") != VERSION:
-        raise InvalidParameter("the saved amount has another version")
+        raise InvalidParameter("another version of Noisegate saved this amount")
     currency = saved.get("currency")
     if currency == "basic":
         return Charge(_whole(saved.get("nano_epsilon")), _whole(saved.get("atto_delta")))
@@ -189,18 +189,18 @@ def load(saved: Mapping[str, object]) -> Spent:
         femto = tuple(_whole(amount) for amount in _list(saved.get("femto")))
         orders = tuple(_order(order) for order in _list(saved.get("orders")))
         return RenyiSpent(femto, _whole(saved.get("atto_delta")), orders)
-    raise InvalidParameter("unknown accounting: the currency is basic, zcdp or renyi")
+    raise InvalidParameter("the accounting must be basic, zcdp or renyi")
 
 
 def _whole(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise InvalidParameter("amounts are whole numbers")
+        raise InvalidParameter("amounts must be whole numbers")
     return value
 
 
 def _list(value: object) -> list[object]:
     if not isinstance(value, list):
-        raise InvalidParameter("each Renyi order needs one amount")
+        raise InvalidParameter("each Renyi order must have one amount")
     return value
 
 

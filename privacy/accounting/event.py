@@ -87,7 +87,7 @@ class ApproxDP(PrivacyEvent):
     def __post_init__(self) -> None:
         _positive("epsilon", self.epsilon)
         if not 0 <= self.delta <= 1:
-            raise InvalidParameter("delta is a probability")
+            raise InvalidParameter("delta must be between 0 and 1")
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class DiscreteGaussian(PrivacyEvent):
         _positive("a noise scale", self.scale)
         _positive("a sensitivity", self.sensitivity)
         if self.dimension < 1:
-            raise InvalidParameter("noise has at least one dimension")
+            raise InvalidParameter("the dimension of noise must be at least 1")
 
 
 @dataclass(frozen=True)
@@ -161,9 +161,9 @@ class RenyiCurve(PrivacyEvent):
         if len(self.orders) != len(self.divergences):
             raise InvalidParameter("a Renyi curve must have exactly one divergence for each order")
         if not rising(self.orders):
-            raise InvalidParameter("the orders of a Renyi curve rise from above 1")
+            raise InvalidParameter("the orders of a Renyi curve must be above 1 and increase")
         if not all(bound >= 0 for bound in self.divergences):
-            raise InvalidParameter("a divergence is never negative")
+            raise InvalidParameter("a divergence must not be negative")
 
 
 @dataclass(frozen=True)

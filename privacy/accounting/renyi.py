@@ -134,9 +134,9 @@ def divergence_budget(epsilon: float, delta: float, alpha: float) -> float:
     Raises: InvalidParameter for a parameter out of range.
     """
     if not 0 < delta < 1:
-        raise InvalidParameter("delta lies strictly between 0 and 1")
+        raise InvalidParameter("delta must be above 0 and below 1")
     if not 1 < alpha < math.inf:
-        raise InvalidParameter("a Renyi order is finite and above 1")
+        raise InvalidParameter("a Renyi order must be finite and above 1")
     if not 0 < epsilon < math.inf:
         raise InvalidParameter("epsilon must be finite and positive")
     parts = epsilon, -math.log1p(-1 / alpha), math.log(delta) / (alpha - 1), math.log(alpha) / (alpha - 1)
@@ -204,7 +204,7 @@ class RenyiAccountant:
 
     def __post_init__(self) -> None:
         if not rising(self.orders):
-            raise InvalidParameter("Renyi orders rise from above 1")
+            raise InvalidParameter("Renyi orders must be above 1 and increase")
 
     @property
     def nothing(self) -> RenyiSpent:
@@ -274,8 +274,9 @@ class RenyiFilter:
     ) -> RenyiFilter:
         """A filter for a budget given as floats, rounded down.
 
-        Half of delta goes to the order at which most Gaussian noise fits, the rest evenly to the others. The first
-        costs ln 2 / ln(1 / delta) of the budget in rho, about 4% at delta = 1e-7.
+        An account fits while one of the Renyi orders still has budget. Half of delta goes to the order at which most
+        Gaussian noise fits, and the rest evenly to the others. The best order then lacks half of delta, which costs
+        ln 2 / ln(1 / delta) of the budget in rho, about 4% at delta = 1e-7.
 
         Args:
           epsilon: > 0.

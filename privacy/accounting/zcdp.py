@@ -129,7 +129,7 @@ class ZCDPFilter:
         granted = Charge.granted(epsilon, delta)
         grant, reserved = without_event_delta(granted, event_delta)
         if grant.atto_delta == 0:
-            raise InvalidParameter("zCDP needs a delta above that of the events")
+            raise InvalidParameter("zCDP accounting needs a delta above the sum of the events' deltas")
         finite = (order for order in ORDERS if order != math.inf)
         limit = max(math.floor(divergence_within(order, grant) / Fraction(order)) for order in finite)
         return cls(granted, limit, reserved)

@@ -75,9 +75,9 @@ class BoundTest:
 
     def __post_init__(self) -> None:
         if len(self.thresholds) != 1:
-            raise InvalidParameter("a public bound is one threshold")
+            raise InvalidParameter("a public bound must be one threshold")
         if not (self.epsilon > 0 and self.releasing > 0):
-            raise InvalidParameter("the test and the release both need some epsilon")
+            raise InvalidParameter("the test and the release must each have an epsilon above 0")
 
     @cached_property
     def level(self) -> ThresholdNoise:

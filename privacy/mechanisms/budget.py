@@ -116,7 +116,7 @@ class ConcentratedBudget:
         if not 0 < self.rho < math.inf:
             raise InvalidParameter("rho must be finite and positive")
         if not 0 < self.delta < 1:
-            raise InvalidParameter("delta is a probability between 0 and 1")
+            raise InvalidParameter("delta must be between 0 and 1")
 
     @classmethod
     def of(cls, epsilon: float, delta: float) -> ConcentratedBudget:

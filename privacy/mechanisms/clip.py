@@ -106,7 +106,7 @@ class Clip(OneChoice):
         Cost: linear in the rows of the histogram.
         """
         if self.less is not None:
-            raise InvalidParameter("a histogram of norms needs weights of one sign")
+            raise InvalidParameter("a norm histogram needs weights of one sign")
         index, levels = self.choose(vectors, entropy), self._rounded(vectors.n_groups)
         return self._noised(
             vectors.sums(int(self.thresholds.units[index]), levels[index].step), index, levels, entropy
@@ -201,7 +201,7 @@ class CountedClip(Pure):
         if len(self.thresholds) != 1:
             raise InvalidParameter("a fixed threshold must be one threshold")
         if exact_epsilon(self.clip.epsilon) + self.noise.epsilon > exact_epsilon(self.epsilon):
-            raise InvalidParameter("the sums and the count spend no more than they have")
+            raise InvalidParameter("the shares of the sums and of the count must add up to at most the epsilon")
 
     @property
     def clip(self) -> Clip:

@@ -89,7 +89,7 @@ class ReleasedHistogram:
 
     def __post_init__(self) -> None:
         if len(self.people) < 2 or not self.unit > 0 or not self.epsilon > 0:
-            raise InvalidParameter("a histogram needs ends, a unit and an epsilon")
+            raise InvalidParameter("a contribution histogram needs bin edges, a unit and an epsilon above 0")
 
     @property
     def ends(self) -> tuple[float, ...]:

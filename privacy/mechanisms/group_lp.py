@@ -52,7 +52,9 @@ class GroupLp:
 
     def __post_init__(self) -> None:
         if self.kinds and (self._sampled or not self.thresholds.doubling):
-            raise InvalidParameter("capacities by kind need all tuples and thresholds that double")
+            raise InvalidParameter(
+                "different capacities per kind of unit need all tuples, and thresholds that double"
+            )
 
     @property
     def epsilon(self) -> float:

@@ -83,11 +83,11 @@ class ScaledSum:
 
     def __post_init__(self) -> None:
         if len({self.direct is None, self.test is None, self.spends is None}) > 1:
-            raise InvalidParameter("a release at a public bound needs a test, and both need an epsilon")
+            raise InvalidParameter("a release at a public bound needs a test, and each must have an epsilon above 0")
         if self.test is not None and self.spends is not None:
             parts = [one.epsilon for one in (self.chosen, self.direct) if one is not None]
             if max(map(exact_epsilon, parts)) + self.test.epsilon > exact_epsilon(self.spends):
-                raise InvalidParameter("a test and a release spend no more than they have")
+                raise InvalidParameter("the shares of the test and of the release must add up to at most the epsilon")
 
     @property
     def epsilon(self) -> float:
@@ -112,7 +112,7 @@ class ScaledSum:
     def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy) -> NoisyAnswer:
         """Release one sum by itself, with a factor of its own. Raises: as `release_at_one_scale`."""
         if not 0 <= row < len(tuples.weights):
-            raise InvalidParameter("this release does not exist")
+            raise InvalidParameter("no release has this index")
         less = self.chosen.less
         rows = [row] if less is None else [row, less]
         own = self if less is None else replace(self, chosen=replace(self.chosen, less=1))
@@ -152,9 +152,9 @@ def release_at_one_scale(
     Cost: linear in k m.
     """
     if len(tuples.members) != 1:
-        raise InvalidParameter("one scale for all sums of a unit needs one owner per tuple")
+        raise InvalidParameter("a common scale for all sums of a unit needs one owner per tuple")
     if len(tuples.weights) < len(sums):
-        raise InvalidParameter("every sum needs its weights")
+        raise InvalidParameter("each sum must have its weights")
     contributions = [contributions_of(tuples, row, one.chosen.less) for row, one in enumerate(sums)]
     group = np.repeat(np.arange(tuples.n_groups), np.diff(tuples.member_start))
     answers: dict[int, NoisyAnswer] = {}

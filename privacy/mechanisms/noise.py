@@ -66,7 +66,7 @@ class ThresholdNoise:
 
     def __post_init__(self) -> None:
         if self.tau_units < 1:
-            raise InvalidParameter("a threshold is at least one unit")
+            raise InvalidParameter("a threshold must be at least 1 unit")
         check_gap(self.gap)
         if self.epsilon <= 0:
             raise InvalidParameter("epsilon must be positive")
@@ -152,7 +152,7 @@ class IntegerNoise(ThresholdNoise):
     def __init__(self, sensitivity_units: int, epsilon: Fraction) -> None:
         """For a v that moves by at most so many units, in [1, 2^62]. Raises: InvalidParameter."""
         if not 1 <= sensitivity_units <= MAX_UNITS:
-            raise InvalidParameter("a sensitivity lies in [1, 2^62] units")
+            raise InvalidParameter("a sensitivity must be in [1, 2^62] units")
         super().__init__(sensitivity_units, 0.0, epsilon)
 
     def released(self, values: Ints, entropy: Entropy) -> Ints:

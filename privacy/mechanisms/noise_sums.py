@@ -58,7 +58,7 @@ class NoiseSum:
         """
         scales = np.abs(laplace)
         if not (np.isfinite(scales).all() and math.isfinite(sigma) and (times >= 0).all()):
-            raise InvalidParameter("scales are finite, and no number of noises is negative")
+            raise InvalidParameter("scales must be finite, and counts of noise terms must not be negative")
         used = (scales > 0) & (times > 0)
         different, place = np.unique(scales[used], return_inverse=True)
         counts = np.bincount(place, weights=times[used])
@@ -100,7 +100,7 @@ class NoiseSum:
         Source: Davies, Biometrika 1973, for the series; its error here has the proof above.
         """
         if not 1e-5 <= tail < 0.5:
-            raise InvalidParameter("a tail lies in [1e-5, 1/2)")
+            raise InvalidParameter("a tail probability must be in [1e-5, 1/2)")
         return _quantile(self, tail)
 
     def reach(self, tail: float) -> float:

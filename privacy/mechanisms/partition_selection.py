@@ -49,9 +49,9 @@ def keep_groups(tuples: CodedJoinTuples, most: int) -> CodedJoinTuples:
     Source: docs/mathematics.md, section 5.3.
     """
     if most < 1:
-        raise InvalidParameter("a unit counts in at least one group")
+        raise InvalidParameter("the groups in which a unit counts must be at least 1")
     if len(tuples.members) != 1:
-        raise InvalidParameter("a rule for groups needs one owner per tuple")
+        raise InvalidParameter("a limit on the groups of a unit needs one owner per tuple")
     weights = np.zeros(len(tuples.units), np.int64)
     for row in tuples.weights:
         weights = saturating_add(weights, add_contributions(tuples.members, np.ascontiguousarray(row), len(weights)))
@@ -122,7 +122,7 @@ class GroupThreshold:
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
         if not 0 <= self.delta < 1:
-            raise InvalidParameter("delta is a probability")
+            raise InvalidParameter("delta must be between 0 and 1")
         check_groups(self.groups_per_unit)
         check_gap(self.gap)
         if self.delta > 0 and self.groups_per_unit is None:
@@ -130,7 +130,7 @@ class GroupThreshold:
         if self.delta == 0 and self.minimum is None:
             raise InvalidParameter("partition selection needs a minimum frequency or a delta")
         if self.minimum is not None and self.minimum < 1:
-            raise InvalidParameter("a minimum frequency is at least 1")
+            raise InvalidParameter("a minimum frequency must be at least 1")
 
     @cached_property
     def thresholds(self) -> Thresholds:
@@ -247,9 +247,9 @@ class VoteThreshold:
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
         if not 0 < self.delta < 1:
-            raise InvalidParameter("finding keys needs a delta between 0 and 1")
+            raise InvalidParameter("partition selection needs a delta above 0 and below 1")
         if self.minimum is not None and self.minimum < 1:
-            raise InvalidParameter("a minimum frequency is at least 1")
+            raise InvalidParameter("a minimum frequency must be at least 1")
         check_groups(self.most_voted)
 
     @property
@@ -295,7 +295,7 @@ class VoteThreshold:
         Raises: InvalidParameter for another row, or several owner positions.
         """
         if not 0 <= row < len(tuples.weights):
-            raise InvalidParameter("this release does not exist")
+            raise InvalidParameter("no release has this index")
         kept = keep_groups(tuples, self.most_voted)
         contributions = add_contributions(kept.members, np.ascontiguousarray(kept.weights[row]), len(kept.units))
         voting = contributions > 0

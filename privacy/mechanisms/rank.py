@@ -66,9 +66,9 @@ class Rank:
 
     def __post_init__(self) -> None:
         if self.quantile is not None and not 0 <= self.quantile <= 1:
-            raise InvalidParameter("a quantile lies between 0 and 1")
+            raise InvalidParameter("a quantile must be between 0 and 1")
         if not 0 <= self.beyond <= _MOST_BEYOND:
-            raise InvalidParameter("a number of people is between 0 and 2^32")
+            raise InvalidParameter("a number of people must be between 0 and 2^32")
 
     @property
     def below(self) -> int:
@@ -254,7 +254,7 @@ def draw_code(ranks: Ranks, gamma: float, point: int) -> int:
 def check_codes(n_codes: int) -> None:
     """Refuse a grid that is too fine. Raises: InvalidParameter."""
     if not 1 <= n_codes <= MOST_CODES:
-        raise InvalidParameter("a grid has between one and 2^24 values")
+        raise InvalidParameter("a grid must have between 1 and 2^24 values")
 
 
 STEP = 1 << 24
@@ -318,7 +318,7 @@ class WidthSearch:
         Raises: EntropyFailed for another number of draws.
         """
         if len(noise) != self.comparisons:
-            raise EntropyFailed("every comparison needs one draw of noise")
+            raise EntropyFailed("the noise source must return one value for each comparison")
         low, high, turn = 0, self._widths, 0  # widths 3^low .. 3^high; the last one is the whole grid
         while low < high:
             middle = (low + high) // 2

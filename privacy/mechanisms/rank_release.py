@@ -100,11 +100,11 @@ class RankBatch(Pure):
         exact_epsilon(self.epsilon)
         check_codes(self.n_codes)
         if not self.ranks or len({rank.quantile is None for rank in self.ranks}) != 1:
-            raise InvalidParameter("a batch must have only quantiles, or only extremes")
+            raise InvalidParameter("quantiles and extremes cannot be measured together")
         if self.is_extreme and len({rank.highest for rank in self.ranks}) != 1:
-            raise InvalidParameter("largest and smallest values need two batches")
+            raise InvalidParameter("largest and smallest values cannot be measured together")
         if self.thresholds.low < 0 or not self.thresholds.doubling:
-            raise InvalidParameter("a threshold is a number of rows, a power of two")
+            raise InvalidParameter("a threshold must be a power of two, in rows")
 
     @property
     def is_extreme(self) -> bool:
@@ -120,7 +120,7 @@ class RankBatch(Pure):
         """Refuse noise or scores that are out of range. Public. Raises: InvalidParameter."""
         check_scale(self._width(self.ranks[0], n_groups).scale)
         if not self._each(n_groups) > 2.0**-35:
-            raise InvalidParameter("epsilon is too small for ranks")
+            raise InvalidParameter("epsilon is too small to release a rank")
         if self._chooses:
             self._scores(n_groups)
 

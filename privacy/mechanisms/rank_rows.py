@@ -56,7 +56,7 @@ class OwnRows(Private):
         Raises: InvalidParameter for several owner positions.
         """
         if len(tuples.owners) != 1:
-            raise InvalidParameter("rows of one owner each have one owner position")
+            raise InvalidParameter("rows with one owner must have one owner position")
         codes, n_units = owner_codes(tuples.owners, len(tuples.group))
         counts = (tuples.group >= 0) & (tuples.value >= 0) & (tuples.rows > 0) & (codes[0] >= 0)
         unit, group, value, rows = (part[counts] for part in (codes[0], tuples.group, tuples.value, tuples.rows))
@@ -368,7 +368,7 @@ class _Bounds:
             if drawn < length * weight:
                 return start + drawn // weight, weight
             drawn -= length * weight
-        raise AssertionError("the drawn point is beyond the sum of all weights")
+        raise AssertionError("a weighted random draw exceeded the total weight")
 
     def weight(self, code: int) -> int:
         """The weight of a value. Its offsets are computed and remembered."""

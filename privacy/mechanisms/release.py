@@ -31,9 +31,9 @@ def check_answer(answer: TruncatedAnswer, thresholds: Thresholds, gap: float) ->
     shape = (answer.n_groups, len(thresholds))
     for bound in answer.bounds():
         if bound.shape != shape or bound.dtype != np.int64:
-            raise InvalidParameter("a truncated answer has one int64 per group and threshold")
+            raise InvalidParameter("a truncated answer must have one int64 per group and threshold")
         if bound.size and (bound.min() < 0 or bound.max() > MAX_UNITS):
-            raise InvalidParameter("a truncated answer lies in [0, 2^62] units")
+            raise InvalidParameter("a truncated answer must be in [0, 2^62] units")
     lower, upper = answer.bounds()
     if np.any(lower > upper):
         raise InvalidParameter("a truncated answer's lower bound is above its upper bound")

@@ -97,11 +97,11 @@ class Scores:
         if not self.thresholds.doubling:
             raise InvalidParameter("thresholds must double to be scored")
         if len(self.prices) != len(self.thresholds):
-            raise InvalidParameter("every threshold needs a price")
+            raise InvalidParameter("each threshold must have a penalty for its noise")
         if self.margins and len(self.margins) != len(self.thresholds):
-            raise InvalidParameter("every distance between thresholds needs a margin")
+            raise InvalidParameter("each pair of neighbouring thresholds must have a margin")
         if not all(number >= 0 for number in (*self.prices, *self.margins)):
-            raise InvalidParameter("prices and margins are not negative")
+            raise InvalidParameter("penalties and margins of thresholds must not be negative")
         if not max(self.prices) + max(self.margins, default=0.0) <= MAX_PRICE:
             raise InvalidParameter("epsilon is too small to choose a threshold with")
 
@@ -254,7 +254,9 @@ class ExceedanceScores:
         """(G, L) every threshold's score, twice, as nothing is unknown. Raises: InvalidParameter without counts."""
         counts = answer.exceedances if isinstance(answer, CountedAnswer) else None
         if counts is None:
-            raise InvalidParameter("thresholds are scored by how many units exceed them, where tuples have one owner")
+            raise InvalidParameter(
+                "with one owner per tuple, thresholds must be scored by how many units exceed them"
+            )
         found = self(counts)
         return found, found
 

@@ -72,11 +72,11 @@ class SelectionSettings:
 
     def __post_init__(self) -> None:
         if not (0 < self.split < 1 and 0 < self.beta < 1):
-            raise InvalidParameter("split and beta are between 0 and 1")
+            raise InvalidParameter("split and beta must be between 0 and 1")
         if self.rarity is not None and not 1 < self.rarity < math.inf:
             raise InvalidParameter("rarity must be a finite number above 1")
         if not 0 <= self.growth < math.inf:
-            raise InvalidParameter("growth is finite and not negative")
+            raise InvalidParameter("growth must be finite and not negative")
         if not 0 <= self.first < math.inf:
             raise InvalidParameter("first must be finite and not negative")
 
@@ -127,7 +127,7 @@ class SelectionSettings:
         Raises: InvalidParameter without a rarity, or for an epsilon that is too small.
         """
         if self.rarity is None:
-            raise InvalidParameter("margins between thresholds need a rarity")
+            raise InvalidParameter("margins between thresholds need the parameter rarity")
         far = math.log(len(thresholds) / self.beta)
         made = min(price, MOST_NOISE), selecting, self.rarity, self.first, self.growth, far, reached
         return ExceedanceScores(thresholds, *made)

@@ -267,7 +267,7 @@ def fixed_threshold(
       counts: values are whole numbers, such as counts of people, and get noise for whole numbers.
     """
     if len(thresholds) != 1:
-        raise InvalidParameter("a fixed threshold is one threshold")
+        raise InvalidParameter("a fixed threshold must be one threshold")
     whole = replace(thresholds, whole=True) if counts else thresholds
     return SharedThreshold(PureBudget(epsilon), groups_per_unit, gap, whole, nested=counts, name="fixed")
 
@@ -298,7 +298,7 @@ class LaplaceOrGaussian:
         if not (
             isinstance(self.pure.budget, PureBudget) and isinstance(self.concentrated.budget, ConcentratedBudget)
         ):
-            raise InvalidParameter("one mechanism must be pure, the other concentrated")
+            raise InvalidParameter("one mechanism must be pure DP and the other zCDP")
         alike = (self.pure.thresholds, self.pure.gap) == (self.concentrated.thresholds, self.concentrated.gap)
         if not alike or self.pure.groups_per_unit != self.concentrated.groups_per_unit:
             raise InvalidParameter("both mechanisms must belong to the same query")

@@ -58,7 +58,7 @@ def capacities_of(kinds: GroupsOfKinds, groups_per_unit: int | None, n_groups: i
     for relation, own in kinds:
         of_kind = groups_reached(own, n_groups)
         if of_kind > reached:
-            raise InvalidParameter("groups_per_unit is below what units of a relation can reach")
+            raise InvalidParameter("groups_per_unit must be at least what a unit of each relation can reach")
         if gaussian:
             factors.append((relation, math.isqrt((reached << 2 * CAPACITY_BITS) // of_kind)))
         else:
@@ -180,7 +180,7 @@ def allocate(budget: B, needs: Sequence[float]) -> tuple[B, ...]:
     Raises: InvalidParameter without releases, or for a need that is not positive and finite.
     """
     if not needs or not all(0 < need < math.inf for need in needs):
-        raise InvalidParameter("every release needs a positive, finite expected noise")
+        raise InvalidParameter("each release must have a positive, finite expected noise")
     return tuple(budget.share(part) for part in _shares([need**budget.allocation_power for need in needs]))
 
 

@@ -100,7 +100,7 @@ class RoundedNoise(ThresholdNoise):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.groups < 1:
-            raise InvalidParameter("at least one group is needed")
+            raise InvalidParameter("there must be at least one group")
 
     @property
     def step(self) -> int:
@@ -141,9 +141,9 @@ def contributions_of(tuples: CodedJoinTuples, row: int, less: int | None = None)
     """
     rows = [row] if less is None else [row, less]
     if not all(0 <= one < len(tuples.weights) for one in rows):
-        raise InvalidParameter("this release does not exist")
+        raise InvalidParameter("no release has this index")
     if len(tuples.members) != 1:
-        raise InvalidParameter("scaling every unit's own vector needs one owner per tuple")
+        raise InvalidParameter("scaling the vector of each unit needs one owner per tuple")
     found = [
         add_contributions(tuples.members, np.ascontiguousarray(tuples.weights[one]), len(tuples.units))
         for one in rows

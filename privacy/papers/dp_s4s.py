@@ -93,11 +93,11 @@ class S4S(Race):
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
         if self.tuples_per_unit < 1:
-            raise InvalidParameter("a unit has at least one tuple")
+            raise InvalidParameter("the tuples of a unit must be at least 1")
         check_groups(self.groups_per_unit)
         check_gap(self.gap)
         if not 0 < self.beta < 1:
-            raise InvalidParameter("beta is between 0 and 1")
+            raise InvalidParameter("beta must be between 0 and 1")
 
     @property
     def name(self) -> str:

@@ -76,11 +76,11 @@ def enforced(units: Ints, keys: Ints, n_keys: int, most: int, draws: Draws) -> I
     Cost: two sorts of m pairs.
     """
     if not 1 <= n_keys <= 1 << 31 or most < 1:
-        raise InvalidParameter("there is at least one key, and a unit is at one key at least")
+        raise InvalidParameter("there must be at least one key, and each unit must have one")
     if units.shape != keys.shape or units.ndim != 1:
-        raise InvalidParameter("a unit and a key are needed for each pair")
+        raise InvalidParameter("each pair must have a unit and a key")
     if len(units) and (units.min() < 0 or units.max() >= 1 << 31):
-        raise InvalidParameter("units are numbered from 0, below 2^31")
+        raise InvalidParameter("units must be numbered from 0, below 2^31")
     known = (keys >= 0) & (keys < n_keys)
     units, keys = units[known], keys[known]
     unit, key = np.divmod(np.unique(units.astype(np.int64) * n_keys + keys), n_keys)
@@ -121,7 +121,7 @@ def equal_groups(order: Ints, size: int) -> Ints:
     Raises: InvalidParameter for a size out of [1, n_keys].
     """
     if not 1 <= size <= len(order):
-        raise InvalidParameter("a group has at least one key and no more than there are")
+        raise InvalidParameter("a group must have at least one key, and at most all of them")
     group = np.empty(len(order), np.int64)
     group[order] = np.minimum(np.arange(len(order)) // size, len(order) // size - 1)
     return group
@@ -235,7 +235,7 @@ class FPA(OfKeys):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.frequencies < 1:
-            raise InvalidParameter("at least one frequency is measured")
+            raise InvalidParameter("there must be at least one frequency")
 
     def release(self, incidence: Incidence, draws: Draws, entropy: Entropy) -> NoisyCounts:
         """Release all counts; nothing is drawn from `draws`.

@@ -59,7 +59,7 @@ class Pmsja(VectorMechanism):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not (self.split > 0 and self.bounding > 0 and self.split + self.bounding < 1 and 0 < self.missing < 1):
-            raise InvalidParameter("the shares of epsilon and delta lie between 0 and 1")
+            raise InvalidParameter("the shares of epsilon and delta must be between 0 and 1")
 
     @property
     def stages(self) -> PrivacyEvent:

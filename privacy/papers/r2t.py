@@ -168,11 +168,11 @@ class R2T(Race):
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
         if not 0 < self.global_sensitivity <= 2.0**32:
-            raise InvalidParameter("the global sensitivity lies in (0, 2^32] normalised weights")
+            raise InvalidParameter("the global sensitivity must be in (0, 2^32] normalised weights")
         check_groups(self.groups_per_unit)
         check_gap(self.gap)
         if not 0.5 <= self.confidence < 1:
-            raise InvalidParameter("confidence is at least a half and below 1")
+            raise InvalidParameter("confidence must be at least 0.5 and below 1")
 
     @cached_property
     def thresholds(self) -> Thresholds:

@@ -70,7 +70,7 @@ class S4SVector(VectorMechanism):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 < self.split < 1:
-            raise InvalidParameter("a share is between 0 and 1")
+            raise InvalidParameter("a share must be between 0 and 1")
 
     @property
     def stages(self) -> PrivacyEvent:

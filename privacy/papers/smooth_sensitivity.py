@@ -119,7 +119,7 @@ class SmoothGaussian:
 
     def __post_init__(self) -> None:
         if self.dimension < 1:
-            raise InvalidParameter("noise must have at least one dimension")
+            raise InvalidParameter("the dimension of noise must be at least 1")
         if not (1 < self.alpha < math.inf and 0 < self.rho < math.inf):
             raise InvalidParameter("a Renyi order must be finite and above 1, and its divergence finite and positive")
         if not 0 < self.theta < 1:
@@ -137,7 +137,10 @@ class SmoothGaussian:
         return math.sqrt(self.alpha / (2 * math.exp(self._log_x) * left)) * math.exp(-self.gamma) * (1 + SLACK)
 
     def divergence(self, order: float) -> float:
-        """A bound on the divergence of any order > 1; infinite where variances e^(2 gamma) apart have none."""
+        """Return an upper bound on the Renyi divergence of an order above 1.
+
+        It is infinite if the divergence of two Gaussians whose variances differ by the factor e^(2 gamma) is.
+        """
         x = 1 - order / self.alpha * -math.expm1(self._log_x)
         if x <= 0:
             return math.inf
@@ -233,11 +236,11 @@ class GaussianRamp:
 
     def __post_init__(self) -> None:
         if self.dimension < 1:
-            raise InvalidParameter("noise must have at least one dimension")
+            raise InvalidParameter("the dimension of noise must be at least 1")
         if not (1 < self.alpha < math.inf and 0 < self.rho < math.inf):
             raise InvalidParameter("a Renyi order must be finite and above 1, and its divergence finite and positive")
         if not 1 <= self.growth < math.inf:
-            raise InvalidParameter("a bound grows by at least 1")
+            raise InvalidParameter("the growth of a bound must be at least 1")
 
     @property
     def slope(self) -> float:

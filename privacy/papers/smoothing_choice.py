@@ -214,9 +214,9 @@ class GS(Pure):
     def __post_init__(self) -> None:
         # With more the noise of one release may be too little to draw, and that of another not.
         if exact_epsilon(self.epsilon) > _LARGEST_EPSILON:
-            raise InvalidParameter("an epsilon is at most 1024 here")
+            raise InvalidParameter("epsilon must be at most 1024 here")
         if not 0 < exact(self.share) < 1:
-            raise InvalidParameter("a share lies between 0 and 1")
+            raise InvalidParameter("a share must be between 0 and 1")
 
     def release(self, incidence: Incidence, draws: Draws, entropy: Entropy) -> NoisyCounts:
         """Release all counts.

@@ -67,7 +67,7 @@ def vector_instance(tuples: CodedJoinTuples, row: int) -> VectorInstance:
     Cost: one pass to merge tuples of the same people.
     """
     if not 0 <= row < len(tuples.weights):
-        raise InvalidParameter("no such release")
+        raise InvalidParameter("no release has this index")
     return VectorInstance(merged(tuples, row), 0, DEFAULT_GAP)
 
 
@@ -111,7 +111,7 @@ class SparseVector:
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
         if not 0 <= self.threshold < WHOLE:
-            raise InvalidParameter("a threshold is a number of people")
+            raise InvalidParameter("a threshold must be a whole number of people")
         check_scale(self.threshold_scale)
         check_scale(self.level_scale)
 
@@ -259,9 +259,9 @@ class VectorMechanism:
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
         if not (0 < self.delta < 1 and 0 < self.confidence <= 0.98):
-            raise InvalidParameter("delta and confidence are between 0 and 1")
+            raise InvalidParameter("delta and confidence must be between 0 and 1")
         if self.n_groups < 1:
-            raise InvalidParameter("a vector has at least one group")
+            raise InvalidParameter("a vector must have at least one group")
 
     @property
     def name(self) -> str:

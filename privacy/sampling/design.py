@@ -40,7 +40,7 @@ def joint_loss(losses: Sequence[Loss], delta_bound: int | None, rate: float) -> 
             "the sampling rate must be above 0 and at most 1, and a unit must have at least one tuple"
         )
     if most > _MAX_LOSS:
-        raise InvalidParameter("the losses add up to more than can be computed")
+        raise InvalidParameter("the privacy losses add up to more than can be computed")
     if delta_bound is None:
         return most
     return min(most, log_moment(tuple(_pieces(losses, delta_bound)), delta_bound, rate))
@@ -175,9 +175,11 @@ def _bracket(overdraft: Callable[[float], float], start: float) -> tuple[float, 
     while overdraft(low) > 0:
         low /= 2
         if low < start * _LEAST:
-            raise InvalidParameter("choosing the threshold leaves no budget for the release")
+            raise InvalidParameter(
+                "the choice of the threshold takes all of the budget, so none is left for the release"
+            )
     while overdraft(2 * low) <= 0:
         low *= 2
         if low > start / _LEAST:
-            raise InvalidParameter("the sampled mechanism has no privacy bound")
+            raise InvalidParameter("no privacy bound can be computed for this mechanism on a sample")
     return low, 2 * low

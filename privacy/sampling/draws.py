@@ -49,7 +49,7 @@ def check_draw(counts: Ints, rate: float) -> None:
 def check_choice(things: int, size: int) -> None:
     """Refuse numbers of things or draws out of range. Raises: InvalidParameter."""
     if not 0 <= size <= MAX_COUNT or not 1 <= things <= MAX_COUNT:
-        raise InvalidParameter("a choice has at most 2^32 options")
+        raise InvalidParameter("a choice must have at most 2^32 options")
 
 
 class SystemDraws:
@@ -217,9 +217,9 @@ def thin(counted: JoinTuples, rate: float, draws: Draws) -> JoinTuples:
       weights.
     """
     if len(counted.weights) < 2:
-        raise InvalidParameter("counted tuples have a weight and a count")
+        raise InvalidParameter("counted tuples must have a weight and a count")
     weights, counts = counted.weights[:-1], counted.weights[-1]
     if weights.size and (weights.min() < 0 or weights.max() > ONE):
-        raise InvalidParameter("one tuple weighs between 0 and 1")
+        raise InvalidParameter("the weight of one tuple must be between 0 and 1")
     kept = draws.binomial(counts, rate)  # at most 2^32 times at most 2^30: within MAX_UNITS
     return replace(counted, weights=np.minimum(weights * kept, MAX_UNITS))

@@ -21,11 +21,11 @@ class TreePart(Private):
     """The rows of one part of a join, and how they match those of the part above. Private.
 
     Attributes:
-      rows: m, how many there are.
-      parent: the place of the part above, lower than its own; -1 for the first part.
-      own: the columns, (m,) each, that equal `above`, of whole numbers without NULL; without columns every row
-        matches every row.
-      above: as many columns of the part above, one entry per row of that.
+      rows: m, the number of rows.
+      parent: the index of the parent part, below this part's own; -1 for the first part.
+      own: the join columns of this part: int64 arrays of length m, without NULL.
+      above: the join columns of the parent, in the same order, with one entry per row of the parent. Two rows match
+        if all columns are equal; without columns every row matches every row.
     """
 
     rows: int

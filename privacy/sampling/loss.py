@@ -48,7 +48,7 @@ def laplace_loss(tau: float, scale: float, beside: float = 0.0) -> Loss:
     Raises: InvalidParameter.
     """
     if not scale > 0:
-        raise InvalidParameter("a noise scale is positive")
+        raise InvalidParameter("a noise scale must be above 0")
     return Loss(beside / scale, 1 / scale, tau)
 
 

@@ -41,7 +41,7 @@ def scale_up(noisy: NoisyAnswer, rate: float, thresholds: int) -> NoisyAnswer:
       7.5.
     """
     if thresholds < 1:
-        raise InvalidParameter("a mechanism chooses from one threshold or more")
+        raise InvalidParameter("a mechanism must have at least one threshold to choose from")
     x = math.log(2 * thresholds / MISS)
     return replace(
         scale_up_noise(noisy, rate),

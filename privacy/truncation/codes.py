@@ -386,7 +386,7 @@ def codes_by_relation(owners: Sequence[OwnerColumn], n_tuples: int) -> tuple[Int
 def _checked(owner: OwnerColumn, n_tuples: int) -> OwnerColumn:
     """The column, if it is as long as the others."""
     if owner.keys.shape != (n_tuples,) or owner.missing.shape != (n_tuples,):
-        raise InvalidParameter("an owner column has another length than the tuples")
+        raise InvalidParameter("an owner column must have one entry per tuple")
     return OwnerColumn(owner.relation, owner.keys, np.ascontiguousarray(owner.missing, bool))
 
 

@@ -208,7 +208,7 @@ def _owned(tuples: DistinctTuples) -> Bools:
     owned = np.zeros(len(tuples.group), bool)
     for owner in tuples.owners:
         if owner.missing.shape != owned.shape:
-            raise InvalidParameter("an owner column has another length than the tuples")
+            raise InvalidParameter("an owner column must have one entry per tuple")
         owned |= ~owner.missing.astype(bool)
     return owned
 

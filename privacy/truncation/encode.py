@@ -27,9 +27,9 @@ def check_join(tuples: JoinTuples) -> None:
     if weights.dtype != np.int64 or group.dtype != np.int64:
         raise InvalidParameter("weights and groups must be int64")
     if tuples.n_groups < 0 or not _within(group, -1, tuples.n_groups - 1):
-        raise InvalidParameter("a group is outside the public list")
+        raise InvalidParameter("a tuple has a group that is not in the public list")
     if not all(_within(row, 0, MAX_UNITS) for row in weights):
-        raise InvalidParameter("a weight is outside [0, MAX_UNITS]")
+        raise InvalidParameter("weights must be in [0, MAX_UNITS]")
 
 
 @kernel

@@ -57,7 +57,7 @@ class ContributionHistogram(Private):
     def __post_init__(self) -> None:
         rows = (self.sums, self.group, self.interval, self.units, self.totals)
         if len({len(column) for column in rows}) != 1:
-            raise InvalidParameter("the columns of a histogram of contributions are of one length")
+            raise InvalidParameter("the columns of a contribution histogram must have the same length")
         within = (
             _within(self.sums, 0, self.n_sums - 1),
             _within(self.group, -1, self.n_groups - 1),
@@ -83,7 +83,7 @@ class ContributionsOfSum(Private):
 
     def __post_init__(self) -> None:
         if not 0 <= self.row < self.histogram.n_sums:
-            raise InvalidParameter("this release does not exist")
+            raise InvalidParameter("no release has this index")
 
     @property
     def n_groups(self) -> int:
@@ -160,7 +160,7 @@ class NormHistogram(Private):
 
     def __post_init__(self) -> None:
         if self.norms.n_groups != 1:
-            raise InvalidParameter("a unit has one norm over all groups")
+            raise InvalidParameter("a unit must have one norm over all groups")
         none = np.zeros_like(self.totals)
         for column in (self.totals, self.shares):  # whose checks are those of a histogram of contributions
             rows = self.sums, self.group, self.interval, none, column

@@ -94,7 +94,7 @@ def member_capacities(tuples: CodedJoinTuples, thresholds: Thresholds, capacitie
     """
     factors = capacities.distinct
     if len(factors) > 1 and not thresholds.doubling:
-        raise InvalidParameter("capacities may differ only if thresholds double")
+        raise InvalidParameter("capacities may differ only if each threshold is twice the one before")
     table = [[min(int(tau) * factor >> CAPACITY_BITS, MAX_UNITS) for tau in thresholds.units] for factor in factors]
     kind = np.zeros(len(tuples.units), np.int8)
     if len(factors) > 1:

@@ -137,7 +137,7 @@ def small_optimum(instance: ProgramsByThreshold, group: int, index: int) -> int 
     kind, table = instance.capacities.kind, instance.capacities.table
     value = int(_twice(instance.members, instance.weights, first, end, start, members, kind, table, index))
     if value == _UNPROVED:
-        raise SolverFailed("a small flow is not maximal")
+        raise SolverFailed("the flow of a small component is not maximal")
     return None if value == _TOO_LARGE else value >> 1
 
 

@@ -111,7 +111,7 @@ def truncate(
     Source: R2T and DP-S4S, program (1); docs/mathematics.md, sections 3.1 and 3.4.
     """
     if not 0 <= release < len(tuples.weights):
-        raise InvalidParameter("this release does not exist")
+        raise InvalidParameter("no release has this index")
     owners = tuples.owners[1]
     if gap == 0 and owners == 1:
         return single_owner(tuples, release, thresholds, capacities)

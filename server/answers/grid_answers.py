@@ -24,7 +24,7 @@ MECHANISM = "least_squares"
 """The mechanism that an answer estimated from several releases names."""
 
 _CHANGED = "the groups changed during the measurement, which was charged"
-_KEPT = "what was measured is cached; ask each question alone"
+_KEPT = "the parts that were measured are cached; ask each SELECT of the statement alone"
 
 
 def estimated(counted: CountedGrid, released: Mapping[int, Released], member: Member) -> tuple[NoisyAnswer, ...]:

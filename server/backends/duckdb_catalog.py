@@ -256,10 +256,8 @@ class ParquetFolder(ParquetFiles):
             twice = {fold(column) for column, _ in known or ()} & set(map(fold, table.columns))
             if twice:
                 hint = "remove the column from the files, or from the names of their folders"
-                raise ConfigurationInvalid(
-                    f"{', '.join(sorted(twice))} of {name} is both in the files and in the names of their folders",
-                    hint=hint,
-                )
+                both = ", ".join(sorted(twice))
+                raise ConfigurationInvalid(f"{name} has {both} both in its files and as a folder's name", hint=hint)
 
     def schema(self, connection: DuckDBPyConnection) -> Schema:
         """The structure: no constraints, and every value may be NULL."""

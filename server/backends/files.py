@@ -37,7 +37,7 @@ def path_of(url: str) -> Path:
         if path.is_file():
             hint = f"{kind}{path.parent} names its folder, with a file or a folder for each table"
             raise ConfigurationInvalid(f"{path} is a file, not a folder", hint=hint)
-        hint = f"{_where(kind, 'lake', path)}; it has a file or a folder for each table"
+        hint = f"the folder has a file or a folder for each table; {_where(kind, 'lake', path)}"
         raise ConfigurationInvalid(f"there is no folder {path}", hint=hint)
     return path
 

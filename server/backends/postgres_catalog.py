@@ -61,7 +61,7 @@ _COLUMNS = """
     ORDER BY n.nspname, c.relname, a.attnum
 """
 
-# Enforced at once, over all rows, on plain columns.
+# The unique keys that always hold: no partial, deferrable or invalid index, and none on expressions.
 _UNIQUE_KEYS = """
     SELECT n.nspname, c.relname, i.indisprimary,
            array(SELECT a.attname::text FROM unnest(i.indkey[0:i.indnkeyatts - 1]) WITH ORDINALITY k(num, ord)

@@ -235,7 +235,7 @@ class PostgresCustody(Custody):
             if not usable:
                 schema = _shown(sql_identifier(namespace))
                 found[table_name(namespace, "*")] = (
-                    "the role has no USAGE of the schema; to allow questions: "
+                    "the role has no USAGE of the schema; run as its owner: "
                     f"GRANT USAGE ON SCHEMA {schema} {to_role} "
                     f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} {to_role}"
                 )

@@ -278,7 +278,7 @@ def _interrupt() -> Iterator[threading.Event]:
 
     def press(*_: object) -> None:
         if pressed.is_set():
-            hint = "the question may have been charged; asking it again is free then"
+            hint = "the question may have been charged; if it was, asking it again is free"
             raise CommandFailed("stopped waiting for the answer", hint=hint, exit_code=ExitCode.CANCELLED)
         pressed.set()
 

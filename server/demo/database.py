@@ -42,6 +42,7 @@ def load_labelled(server: EmbeddedPostgres, name: str, label: str, load: Callabl
 
 
 def _comment(connection: Connection[Any], name: str) -> str | None:
+    # The comment names the program and the scale that made the database.
     query = "SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = %s"
     row = connection.execute(query, [name]).fetchone()
     return row[0] if row else None

@@ -102,12 +102,12 @@ class Ledger:
         """Reserve each charge in the accounts of the analyst, the group and the dataset: all charges or none. Durable
         on return.
 
-        Returns: None if one of the answers is cached, or another live proxy is measuring it. For a charge that
-          `repeats`: if the analyst has paid for it or is about to. Nothing is written then. Look in the cache a
-          little later.
+        Returns: None, with nothing written, if one of the answers is cached or another live proxy is measuring it:
+          look in the cache a little later. A charge with `repeats` buys a cached answer; then None means that the
+          analyst has bought it or is about to.
         Raises: BudgetExhausted, QueryTooExpensive, UnknownAnalyst, InvalidSetting, DuplicateRequest; LedgerInvalid if
           `repeats` names no cached answer of that key and price. TooManyFailures, TooManyOwnQueries or TooManyQueries
-          if another failure would exceed a limit; RateLimited after too many charges that were given back.
+          if a failure of this question would exceed a limit; RateLimited after too many charges that were given back.
         """
         try:
             return self._reserved(claim_all, self._store, charges)

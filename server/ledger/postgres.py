@@ -269,7 +269,7 @@ def translated(connection: psycopg.Connection[tuple[Any, ...]]) -> Iterator[None
     except psycopg.errors.ReadOnlySqlTransaction as error:
         raise LedgerReadOnly("The ledger could not be written: its database is read-only.") from error
     except psycopg.IntegrityError as error:
-        raise LedgerInvalid("The ledger refused a change that breaks its rules.") from error
+        raise LedgerInvalid("The ledger refused an inconsistent change; nothing was written.") from error
     except psycopg.Error as error:
         if connection.closed or error.diag.severity_nonlocalized == "FATAL":  # its last word: the session has ended
             connection.close()

@@ -131,7 +131,9 @@ def translated() -> Iterator[None]:
         if code in _BUSY:
             raise TooManyQueries("The ledger is busy.", hint="Try again.") from error
         if code in _NOT_OURS:
-            raise LedgerInvalid("The ledger is damaged, or refused a change that breaks its rules.") from error
+            raise LedgerInvalid(
+                "The ledger is damaged, or refused an inconsistent change; nothing was written."
+            ) from error
         if code == sqlite3.SQLITE_FULL:
             raise LedgerFull("The ledger could not be written: its disk is full.") from error
         if code == sqlite3.SQLITE_READONLY:

@@ -85,7 +85,7 @@ class Interpreter:
         return "E" if self.failed else "T" if self.open else "I"
 
     def count(self) -> None:
-        """Count the session's bytes."""
+        """Count the memory of the session's prepared statements and portals against its analyst's limit."""
         self._holding.hold(self._cached_bytes)
 
     @property
@@ -311,7 +311,7 @@ class Interpreter:
         except RowsNotShown:
             if not self.settings.flag("empty_rows"):
                 raise
-            said = "private rows are not shown: noisegate.empty_rows returns their columns only"
+            said = "private rows are not shown: noisegate.empty_rows returns column names only; ask for an aggregate"
             self._warning(said, _WARNING)
             return await self._without_rows(question, portal)
         held = self._gateway.outgoing.hold(self._analyst, response)

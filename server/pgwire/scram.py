@@ -114,9 +114,9 @@ def unknown_verifier(user: str, secret: bytes) -> Verifier:
 
 
 def unknown_secret(ledger_id: str) -> bytes:
-    """The secret for `unknown_verifier`, the same after a restart and in every proxy of a ledger.
+    """Return the secret behind the salts of unknown user names, so that no client can find out which names exist.
 
-    The salts of existing names do not change, so those of unknown names must not either.
+    It is the same after a restart and in every proxy of a ledger, because the salts of existing names do not change.
 
     Args:
       ledger_id: known to administrators only.

@@ -79,5 +79,5 @@ def _read(path: Path) -> bytes:
         key = b""
     if len(key) != _BYTES:
         hint = "restore it from a backup, or remove it, and closed periods count as new"
-        raise ConfigurationInvalid(f"{path.name} holds no key", hint=hint)
+        raise ConfigurationInvalid(f"{path.name} holds no periods key", hint=hint)
     return key

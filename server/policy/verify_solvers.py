@@ -48,7 +48,9 @@ def verify_solvers(
     plan = _planned(sql, policy, schema)
     sums = [release for release in plan.releases if release.is_sum]
     if not sums:
-        raise UnsupportedSQL("this question has no sum or count to truncate", hint="ask for a sum or a count")
+        raise UnsupportedSQL(
+            "the question has no sum or count, so no truncation program", hint="ask for a sum or a count"
+        )
     query = rewrite(plan, dialect=backend.dialect, schema=schema, contributions=False)
     _, found = backend.read(query)
     assert isinstance(found.join, JoinTuples), "sums have a join"

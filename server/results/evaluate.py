@@ -97,8 +97,9 @@ class Evaluator:
         return known
 
     def showing(self, shown: Mapping[ReleasedExpression, Column]) -> Evaluator:
-        """The same answer with shown values in place of these expressions, so that HAVING and ORDER BY agree
-        with them.
+        """Return a copy with these expressions at the values that the client sees.
+
+        HAVING and ORDER BY then use the same values as the answer shows.
         """
         other = copy(self)
         other._known = dict(shown)

@@ -127,10 +127,10 @@ _RULE = (
     "By the policy a privacy unit counts in at most {rule}. Its rows in other groups are left out. {share} No "
     "interval covers that, and no epsilon changes it. The rows are marked clipped."
 )
-_RULE_SHARE = "For units in all {groups:,} groups only {share:.2g} of each value is left."
+_RULE_SHARE = "A person who is in all {groups:,} groups counts with only {share:.0%} of each value."
 _RULE_ANY = "That may have removed any share of a value, even all of it."
 
-_RULE_SHOWN = "To select these groups, each person was counted in at most {rule}, as the policy says."
+_RULE_SHOWN = "To choose which groups to show, Noisegate counted each person in at most {rule}, the policy's limit."
 
 _FOUND = "The groups were selected from private rows. Only groups with enough people are shown; others may exist."
 

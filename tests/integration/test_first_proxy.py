@@ -270,7 +270,7 @@ def test_a_step_that_fails_leaves_nothing_and_says_what_to_do(reader: str, folde
     assert list(folder.iterdir()) == []
     for wrong, told in (
         (("--people", "access_log"), "no primary key"),
-        (("--people", "paitent"), "did you mean patient? the role can read patient, "),
+        (("--people", "paitent"), "did you mean patient? the tables that the role can read: patient, "),
         (("--url", "postgresql://ada:hunter2@127.0.0.1/x"), "env:NAME or file:PATH"),
         (("--analyst", "a b"), "An analyst's name"),
         (("--epsilon", "-1"), "epsilon"),

@@ -132,7 +132,7 @@ def test_a_file_of_two_tables_is_refused(lake: Path) -> None:
 def test_a_column_is_in_the_files_or_in_the_names_of_folders(lake: Path) -> None:
     for file in (lake / "visits").glob("year=*/0.parquet"):
         _written(file, f"SELECT *, 'x' AS \"Year\" FROM ({VISITS.format(0, 5)})")
-    refused = pytest.raises(ConfigurationInvalid, match="year of visit is both in the files")
+    refused = pytest.raises(ConfigurationInvalid, match="visit has year both in its files")
     with refused, open_policy_custody(_policy(), f"parquet:///{lake}", 0):
         pass
 

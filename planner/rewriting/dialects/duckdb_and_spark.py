@@ -564,7 +564,7 @@ class Writer:
         assert not others, "a column without its table stands in a query over one table"
         column = self.tables[alias].column(node.name)
         if column is None:
-            raise UnsupportedSQL(f"{node.name} is not in the mirror")
+            raise UnsupportedSQL(f"the table {node.name} is not in the mirror")
         kind = sql_type(column.type)
         if kind.family is Family.FLOAT:
             return Typed(cast_sql(node.copy(), "DOUBLE"), kind)

@@ -99,7 +99,7 @@ def mirror_sql(tree: exp.Expr, schema: Schema | None) -> str:
         if isinstance(node.this, exp.Identifier):
             table = schema.at(node.text("db"), node.name)
             if table is None:
-                raise UnsupportedSQL(f"{node.name} is not in the mirror")
+                raise UnsupportedSQL(f"the table {node.name} is not in the mirror")
             tables[table.name] = mirrored(table)
     return duckdb_sql(tree, Schema(tables), handlers=_HANDLERS)
 

@@ -274,7 +274,7 @@ class VectorInstance(Private):
         if gap < 1 << 10:
             raise InvalidParameter("a gap below 2^-21 persons is beyond float64")
         if not 0 <= release < len(tuples.weights):
-            raise InvalidParameter("no such release")
+            raise InvalidParameter("no release has this index")
         self._tuples, self._release, self._gap = tuples, release, gap
         self._norms = squared_norms(tuples, release)
         self._searches: dict[int, Search] = {}
@@ -306,7 +306,7 @@ class VectorInstance(Private):
         """
         taus = thresholds.units.tolist()
         if stop.shape != (len(taus),) or stop.dtype != np.int64:
-            raise InvalidParameter("stop is one int64 per level")
+            raise InvalidParameter("stop must have one int64 per threshold")
         limits: list[int] = stop.tolist()
         easy = (level for level, tau in enumerate(taus) if self._easy_upper(tau) <= limits[level])
         first = next(easy, len(taus))
@@ -368,7 +368,7 @@ class VectorInstance(Private):
 
     def _search(self, tau: int) -> Search:
         if not 1 <= tau <= MAX_UNITS:
-            raise InvalidParameter("a threshold is between 1 and MAX_UNITS units")
+            raise InvalidParameter("a threshold must be between 1 and MAX_UNITS units")
         if tau not in self._searches:
             self._searches[tau] = Search(self._tuples, self._release, self._norms, tau, self._gap)
         return self._searches[tau]

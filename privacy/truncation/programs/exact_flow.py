@@ -81,7 +81,7 @@ def pairs_of(program: PreparedProgram) -> tuple[int, Pairs]:
     """
     owners, units, caps = program.incidence.owners, program.incidence.units, program.caps
     if len(owners) and int(owners.max()) > 2:
-        raise SolverFailed("a flow needs at most two members per tuple")
+        raise SolverFailed("this solver needs tuples with at most two owners")
     weights, settled = program.weights, 0
     if np.any(owners == 1):
         alone = owners == 1
@@ -240,7 +240,7 @@ def proved(pairs: Pairs, claim: FlowAndCut) -> Certificate:
         raise SolverFailed("a flow exceeds a cap")
     value, upper = exact_sum(forward) + exact_sum(backward), _cut(pairs, claim)
     if value != upper:
-        raise SolverFailed("a flow is smaller than its cut")
+        raise SolverFailed("a flow is smaller than the minimum cut")
     return Certificate(value, upper, 1)
 
 

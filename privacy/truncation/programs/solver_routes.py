@@ -140,7 +140,7 @@ class _Run:
         if self._best is None or not self._best.within(slack):
             self._best = next((best for best in self._bounds if best.within(slack)), None)
         if self._best is None:
-            raise SolverFailed("no solver certified the gap")
+            raise SolverFailed("no solver reached a certified gap")
         return self._exact.beside(self._best)
 
 

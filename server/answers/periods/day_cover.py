@@ -201,7 +201,10 @@ def predicted_tau(sources: Sequence[CachedSource], release: int, days: Days, hor
 
 
 def releases_alike(whole: Plan, part: Plan) -> bool:
-    """Whether a part releases about its days what the whole question releases about all days."""
+    """Whether the question about some days measures each of them as the question about all days does.
+
+    Only then can its cached answer be a part of the whole one.
+    """
 
     def told(plan: Plan) -> tuple[object, ...]:
         releases = tuple(replace(release, epsilon=1.0) for release in plan.releases)

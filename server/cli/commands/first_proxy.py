@@ -204,7 +204,7 @@ def _tables_there(name: str, tables: Mapping[str, Table]) -> str:
     likely = nearest(name, tables)
     listed = [sql_name(one) for one in sorted(tables, key=lambda one: (one != likely, one))]
     more = f" and {len(listed) - _LISTED} more" if len(listed) > _LISTED else ""
-    there = f"the role can read {', '.join(listed[:_LISTED])}{more}"
+    there = f"the tables that the role can read: {', '.join(listed[:_LISTED])}{more}"
     return printable(there if likely is None else f"did you mean {listed[0]}? {there}")
 
 

@@ -216,7 +216,10 @@ _KEPT = (
     " FROM answers a JOIN charges c ON c.number = a.number JOIN entries e ON e.number = c.entry"
     " WHERE a.answer_key = ? ORDER BY paid DESC, a.number LIMIT 1"
 )
-"""Two analysts who ask the same question at once pay for two answers; each is served the own one."""
+"""The cached answer of a question, first one that this analyst has paid for, itself or by a repeated charge.
+
+Two analysts who ask the same question at once pay for two answers, and each gets its own.
+"""
 
 
 def cached(reading: Reading, answer_key: str, analyst: str) -> CachedAnswer | None:

@@ -67,7 +67,7 @@ def gaussian_loss(tau: float, scale: float, beside: float = 0.0) -> SquareLoss:
     Raises: InvalidParameter.
     """
     if not scale > 0:
-        raise InvalidParameter("a noise scale is positive")
+        raise InvalidParameter("a noise scale must be above 0")
     return SquareLoss(0.0, beside / scale, 1 / scale, tau)
 
 
@@ -90,7 +90,7 @@ def joint_renyi(losses: Sequence[SquareLoss], delta_bound: int | None, rate: flo
     Source: docs/mathematics.md, section 7.3; Lemma 3.5 of DP-S4S (SIGMOD 2026), jointly.
     """
     if not 1 < alpha < math.inf:
-        raise InvalidParameter("a Renyi order is finite and above 1")
+        raise InvalidParameter("a Renyi order must be finite and above 1")
     if not 0 < rate <= 1 or (delta_bound is not None and delta_bound < 1):
         raise InvalidParameter("a sampling rate lies in (0, 1], and a unit has at least one tuple")
     most = alpha * math.fsum(loss.most for loss in losses)
@@ -141,7 +141,7 @@ def least_epsilon(curve: Callable[[float], float], delta: float) -> AtOrder:
     Source: Canonne, Kamath, Steinke (2020), Proposition 12; docs/mathematics.md, section 8.2.
     """
     if not 0 < delta < 1:
-        raise InvalidParameter("delta lies strictly between 0 and 1")
+        raise InvalidParameter("delta must be above 0 and below 1")
     found = best_order(lambda alpha: -epsilon_at(alpha, curve(alpha), delta))
     return AtOrder(-found.value, found.alpha)
 
@@ -220,7 +220,7 @@ def affordable_factor(
     while over(high) <= 0:
         low, high = high, high * 4
         if high > start * _WIDEST:
-            raise InvalidParameter("the sampled mechanism has no privacy bound")
+            raise InvalidParameter("no privacy bound can be computed for this mechanism on a sample")
     root = math.exp(optimize.brentq(lambda x: over(math.exp(x)), math.log(low), math.log(high), xtol=_CLOSE / 8))
     while over(root) > 0:
         root *= 1 - _CLOSE / 4

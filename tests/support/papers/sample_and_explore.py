@@ -217,7 +217,7 @@ class RepeatedExploration:
             raise InvalidParameter("a threshold lies in [2^-20, 2^32] normalised weights")
         check_confidence(self.confidence)
         if self.delta > 1:
-            raise InvalidParameter("delta is a probability")
+            raise InvalidParameter("delta must be between 0 and 1")
         self.noise(1).check_sum(self.drawn)
 
     @property

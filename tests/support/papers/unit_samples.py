@@ -190,9 +190,9 @@ def check_single(tuples: JoinTuples) -> None:
     if tuples.n_groups != 1 or weights.ndim != 2 or len(weights) != 1 or weights.shape[1:] != group.shape:
         raise InvalidParameter("one group and one release at a time")
     if weights.dtype != np.int64 or weights.min(initial=0) < 0 or weights.max(initial=0) > MAX_UNITS:
-        raise InvalidParameter("a weight is outside [0, MAX_UNITS]")
+        raise InvalidParameter("weights must be in [0, MAX_UNITS]")
     if group.dtype != np.int64 or group.min(initial=0) < -1 or group.max(initial=0) > 0:
-        raise InvalidParameter("a group is outside the public list")
+        raise InvalidParameter("a tuple has a group that is not in the public list")
     if not tuples.owners:
         raise InvalidParameter("tuples need owner positions")
 

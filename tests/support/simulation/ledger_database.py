@@ -222,6 +222,6 @@ def _translated() -> Iterator[None]:
     try:
         yield
     except sqlite3.IntegrityError as error:
-        raise LedgerInvalid("The ledger refused a change that breaks its rules.") from error
+        raise LedgerInvalid("The ledger refused an inconsistent change; nothing was written.") from error
     except sqlite3.Error as error:
         raise LedgerUnavailable("The ledger could not be read or written.") from error

@@ -34,7 +34,7 @@ REFUSED = [
     ("SELECT o_orderkey, count(*) FROM orders", UnsupportedSQL, "neither in GROUP BY", "o_orderkey"),
     ("SELECT * FROM orders", UnsupportedSQL, "without an aggregate", "*"),
     ("SELECT *, count(*) FROM orders", UnsupportedSQL, "select list", "*"),
-    ("SELECT count(*) || 'x' FROM orders", UnsupportedSQL, "over released values", "count"),
+    ("SELECT count(*) || 'x' FROM orders", UnsupportedSQL, "around noisy answers", "count"),
     ("SELECT count(*) + 'x' FROM orders", UnsupportedSQL, "not a number", "count"),
     ("SELECT count(*) FROM orders GROUP BY 2", InvalidSyntax, "position", "2"),
     ("SELECT count(*) FROM orders GROUP BY 1", UnsupportedSQL, "aggregate in GROUP BY", "1"),

@@ -77,7 +77,7 @@ REFUSED: list[tuple[str, type[PlannerError], str]] = [
     (f"SELECT n FROM ({INSIDE}) AS t GROUP BY nation", UnsupportedSQL, "neither in GROUP BY"),
     (f"SELECT sum(nation) FROM ({INSIDE}) AS t GROUP BY nation", UnsupportedSQL, "need numbers"),
     (f"SELECT * FROM ({INSIDE}) AS t GROUP BY nation", UnsupportedSQL, "would show rows"),
-    (f"SELECT nation FROM ({INSIDE}) AS t WHERE sum(n) > 1 GROUP BY nation", UnsupportedSQL, "over released values"),
+    (f"SELECT nation FROM ({INSIDE}) AS t WHERE sum(n) > 1 GROUP BY nation", UnsupportedSQL, "around noisy answers"),
     ("SELECT count(n) FROM (SELECT count(*) AS n FROM orders) t", UnsupportedSQL, "aggregate inside FROM"),
     ("SELECT sum(n) FROM (SELECT count(*) AS n FROM orders) t WHERE n > 5", UnsupportedSQL, "aggregate inside FROM"),
     ("SELECT sum(n) FROM (SELECT count(*) AS n FROM orders LIMIT 0) t", UnsupportedSQL, "LIMIT inside FROM"),

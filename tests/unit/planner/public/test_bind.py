@@ -64,7 +64,7 @@ REFUSED: list[tuple[type[PlannerError], str, str]] = [
     (UnsupportedSQL, "aggregate", "SELECT n_name FROM nation WHERE §count(*) > 1"),
     (UnsupportedSQL, "aggregate", "SELECT sum(§count(*)) FROM nation"),
     (UnsupportedSQL, "a constant group key", "SELECT count(*) FROM nation GROUP BY §'a'::text"),
-    (InvalidSyntax, "is not a position", "SELECT count(*) FROM nation GROUP BY §'a'"),
+    (InvalidSyntax, "is not the position", "SELECT count(*) FROM nation GROUP BY §'a'"),
     (UnsupportedSQL, "one column", "SELECT 1 WHERE 1 IN (§SELECT 1, 2)"),
     (UnsupportedSQL, "selected columns only", "SELECT DISTINCT n_name FROM nation ORDER BY §n_regionkey"),
     (UnsupportedSQL, "no common type", "§SELECT n_name FROM nation UNION SELECT 1"),

@@ -203,7 +203,7 @@ def test_zcdp_needs_a_delta() -> None:
         with pytest.raises(InvalidParameter, match="delta"):
             ZCDPFilter.of(1.0, delta, kept)
     for filter_of in (ZCDPFilter.of, RenyiFilter.of):
-        with pytest.raises(InvalidParameter, match="exceeds the granted"):
+        with pytest.raises(InvalidParameter, match="more than the granted"):
             filter_of(1.0, 1e-7, 2e-7)
 
 

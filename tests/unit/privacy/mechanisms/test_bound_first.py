@@ -74,7 +74,7 @@ def test_a_unit_keeps_the_groups_where_it_weighs_most_and_refuses_several_owners
     pair = encode(join_tuples([owner("u", [7]), owner("u", [8])], [1]))
     with pytest.raises(InvalidParameter, match="one owner"):
         keep_groups(pair, 1)
-    with pytest.raises(InvalidParameter, match="at least one group"):
+    with pytest.raises(InvalidParameter, match="must be at least 1"):
         keep_groups(pair, 0)
 
 
@@ -173,6 +173,6 @@ def test_units_with_nothing_do_not_count() -> None:
     assert not unreached.passes(np.array([MAX_UNITS]), ConstantEntropy()).any()
     with pytest.raises(InvalidParameter, match="one threshold"):
         BoundTest(Fraction(1), Fraction(1), Thresholds())
-    with pytest.raises(InvalidParameter, match="some epsilon"):
+    with pytest.raises(InvalidParameter, match="each have an epsilon"):
         BoundTest(Fraction(1), Fraction(0), bound_thresholds(2))
     refuses(BoundFirst, {"epsilon": 1.0, "bound": 3}, epsilon=[0.0], gap=[-1.0])

@@ -154,7 +154,7 @@ def test_the_interval_covers_the_scaled_sum_as_often_as_it_says(budget: Budget) 
 @BOTH
 def test_refuses_several_owners_other_rows_and_parameters_out_of_range(budget: Budget) -> None:
     several = encode(join_tuples([owner("u", [1]), owner("u", [2])], [1]))
-    for tuples, row, message in ((several, 0, "one owner"), (pair(), 1, "release does not exist")):
+    for tuples, row, message in ((several, 0, "one owner"), (pair(), 1, "no release has this index")):
         with pytest.raises(InvalidParameter, match=message):
             Clip(budget).release(tuples, row, ConstantEntropy())
     refuses(Clip, {"budget": budget}, confidence=[1.0])

@@ -149,5 +149,5 @@ def test_what_makes_no_threshold_is_refused_of_vote_threshold() -> None:
     shared = encode(JoinTuples(owners, people, 3, np.full((1, 3), ONE)))
     with pytest.raises(InvalidParameter, match="one owner"):
         USUAL.release(shared, 0, SimulatedEntropy(seed=1))
-    with pytest.raises(InvalidParameter, match="release does not exist"):
+    with pytest.raises(InvalidParameter, match="no release has this index"):
         USUAL.release(coded([(1, 0)]), 1, SimulatedEntropy(seed=1))

@@ -342,7 +342,7 @@ def test_a_rule_that_no_value_and_no_vote_is_under_is_not_told() -> None:
     for votes in (False, True):
         plan = replace(ruled, selection=replace(ruled.selection, votes=votes))
         notes = response(plan, LETTERS.only(np.array([0])), [noisy_answer([5])], BUDGET, "r").notes
-        assert any("counted in at most 1 group," in note for note in notes) != votes
+        assert any("counted each person in at most 1 group," in note for note in notes) != votes
 
 
 def test_rows_that_the_rule_for_groups_can_cut_are_marked() -> None:
@@ -351,7 +351,7 @@ def test_rows_that_the_rule_for_groups_can_cut_are_marked() -> None:
         plan = replace(answer_plan(KEY, X, types=["text", "int8"], keys=["text"]), bounds=UnitBounds(1, rule))
         answer = response(plan, LETTERS, [strong], BUDGET, "r")
         assert answer.clipped == (marked,) * 4
-        assert any("in all 4 groups only 0.25 of each value is left" in note for note in answer.notes) == marked
+        assert any("in all 4 groups counts with only 25% of each value" in note for note in answer.notes) == marked
         assert not any("Use a larger epsilon or fewer groups" in note for note in answer.notes), "no epsilon helps"
         distinct = replace(plan, releases=(replace(plan.releases[0], distinct=exp.Literal.number(1)),))
         assert response(distinct, LETTERS, [strong], BUDGET, "r").clipped == (False,) * 4, "no rule for these"

@@ -54,7 +54,7 @@ def test_weights_are_cut_to_the_smaller_cap() -> None:
 def test_no_tuples_are_no_pairs_and_three_members_are_refused() -> None:
     settled, found = pairs_of(program([], [5]))
     assert (settled, len(found.weights), found.contributions().tolist()) == (0, 0, [0])
-    with pytest.raises(SolverFailed, match="at most two members"):
+    with pytest.raises(SolverFailed, match="at most two owners"):
         pairs_of(program([(frozenset({0, 1, 2}), 1)], [1, 1, 1]))
 
 
@@ -198,13 +198,13 @@ def test_a_triangle_is_worth_one_and_a_half() -> None:
 
 def test_claims_that_prove_nothing_are_refused() -> None:
     for change, message in [
-        ({"forward": np.array([1, 1, 0])}, "smaller than its cut"),
+        ({"forward": np.array([1, 1, 0])}, "smaller than the minimum cut"),
         ({"forward": np.array([2, 1, 0])}, "exceeds a weight"),
         ({"forward": np.array([-1, 1, 1])}, "exceeds a weight"),
         ({"backward": np.array([0, 1, 0])}, "exceeds a cap"),
         ({"left_cut": np.array([True, True, False])}, None),
-        ({"right_cut": np.ones(3, np.bool_)}, "smaller than its cut"),
-        ({"left_cut": np.zeros(3, np.bool_)}, "smaller than its cut"),
+        ({"right_cut": np.ones(3, np.bool_)}, "smaller than the minimum cut"),
+        ({"left_cut": np.zeros(3, np.bool_)}, "smaller than the minimum cut"),
     ]:
         claim = replace(ROUND, **change)
         with pytest.raises(SolverFailed, match=message):
