@@ -22,7 +22,7 @@ from planner.binding.bind import bind
 from planner.binding.bound_query import BoundQuery
 from planner.binding.placeholders import snapped, substitute
 from planner.describe import describe
-from planner.errors import InvalidSyntax, PlannerError, UnknownColumn, UnknownTable, UnsupportedSQL
+from planner.errors import InvalidSyntax, PlannerError, RowsNotShown, UnknownColumn, UnknownTable, UnsupportedSQL
 from planner.expand_views import expanded
 from planner.group_domains.day_conditions import day_columns
 from planner.parsing.explain import explained
@@ -32,7 +32,7 @@ from planner.planning.make_plan import make_plan
 from planner.policy.policy import Policy
 from planner.public.bind import bind_public
 from planner.public.relation import PublicStatement
-from planner.public.route import check_public, names_private_table
+from planner.public.route import check_public, lists_people, names_private_table
 from planner.released_expression import is_noisy
 from planner.rewriting.rewrite import rewrite, write_public
 from planner.schema import Schema
@@ -243,10 +243,13 @@ class Planning:
         try:
             composition = self._composer.compose(statement, request, self.clock())
         except (UnknownColumn, UnknownTable):
-            raise refusal from None  # a part that names what stands around it is no question of its own
-        if composition is None:
-            raise refusal
-        return composition
+            composition = None  # a part that names what stands around it is no question of its own
+        except UnsupportedSQL as other:
+            composition, refusal = None, other
+        if composition is not None:
+            return composition
+        people = lists_people(statement.tree, self.schema, self.policy, request.search_path)
+        raise refusal if people is None or isinstance(refusal, RowsNotShown) else people
 
     @cached_property
     def _composer(self) -> Composer:

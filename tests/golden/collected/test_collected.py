@@ -11,7 +11,9 @@ import duckdb
 import psycopg
 import pytest
 
+from planner.parsing.parse import read
 from planner.policy.validate import validate
+from planner.public.route import lists_people
 from server.backends.backend import Backend
 from server.backends.duckdb import DuckdbBackend
 from server.backends.embedded import EmbeddedPostgres
@@ -117,6 +119,11 @@ def test_a_refusal_says_where_and_hints() -> None:
         refusal = outcome(collected()[name].sql).refusal
         assert refusal is not None and refusal.hint, name
         assert_plain_words(collected()[name].sql, refusal)
+
+
+def test_no_answered_statement_is_taken_for_a_list_of_people() -> None:
+    answered = [one.sql for name, one in collected().items() if name not in NOT_TO_BE_ANSWERED.keys() | GAPS.keys()]
+    assert all(lists_people(read(sql).tree, schema(), policy()) is None for sql in answered)
 
 
 def test_the_catalogs_agree(urls: tuple[str, str]) -> None:
