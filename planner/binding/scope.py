@@ -367,6 +367,8 @@ class Scope:
             hint = did_you_mean(name, self.visible(sources))
             if quoted:
                 hint = "a text goes in single quotes: '...'" + (f"; {hint}" if hint else "")
+            elif hint is None:
+                hint = "name a column of a table in FROM; a text goes in single quotes: '...'"
             raise UnknownColumn(f"no table of the query has a column {name!r}", hint=hint, position=position)
         if len(found) > 1:
             hint = "put the table's name and a dot before it"

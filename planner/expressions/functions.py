@@ -110,7 +110,7 @@ TABLE: dict[type[exp.Expr], Function] = {
         of_number.power, _BOTH),
     exp.Sqrt: Function("number -> double", "proved not to be negative", of_number.square_root, _ONE),
     exp.Ln: Function("number -> double", "proved to be positive", of_number.logarithm, _ONE),
-    exp.Log: Function("as ln, of base 10", "proved to be positive", of_number.logarithm, _BOTH),
+    exp.Log: Function("as ln, of base 10 or a literal base", "proved to be positive", of_number.logarithm, _BOTH),
     exp.WidthBucket: Function("number, three literals -> whole number", "the width is proved not to be zero",
         of_number.width_bucket, frozenset({"this", "min_value", "max_value", "num_buckets"})),
     exp.Exp: Function("number -> double", "proved to be small enough", of_number.exponential, _ONE),

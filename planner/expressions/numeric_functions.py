@@ -205,12 +205,9 @@ def square_root(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def logarithm(node: exp.Expr, binder: Binder) -> Scalar:
-    """`ln(x)`, and `log(x)` and `log10(x)` to base 10, with x proved to be positive."""
-    argument = node.this if node.args.get("expression") is None else node.args["expression"]
+    """`ln(x)`, `log(x)` and `log10(x)` to base 10, and `log(b, x)` to a whole base, with x proved to be positive."""
+    argument, base = logarithm_parts(node)
     inner = number(binder.scalar(argument), binder)
-    natural = isinstance(node, exp.Ln)
-    if node.args.get("expression") is not None:
-        whole_literal(node.this, 10, 10)
 
     def bounds(known: Bounds) -> Bounds:
         if known.lo < 0 or not known.divides:
@@ -218,15 +215,27 @@ def logarithm(node: exp.Expr, binder: Binder) -> Scalar:
             raise SensitivityUnbounded(
                 "a logarithm of a value that could be 0 or negative is not supported", hint=hint, at=node
             )
-        return intervals.logarithm(known, math.e if natural else 10.0)
+        return intervals.logarithm(known, math.e if base is None else base)
 
     def sql(double: exp.Expr) -> exp.Expr:
-        if natural:
+        if base is None:
             return exp.Ln(this=double)
-        ten = cast_sql(exp.Literal.number(repr(math.log(10.0))), "DOUBLE PRECISION")
-        return exp.Div(this=exp.Ln(this=double), expression=ten, typed=True)
+        divisor = cast_sql(exp.Literal.number(repr(math.log(base))), "DOUBLE PRECISION")
+        return exp.Div(this=exp.Ln(this=double), expression=divisor, typed=True)
 
     return arithmetic.on_double(node, inner, sql, bounds)
+
+
+def logarithm_parts(node: exp.Expr) -> tuple[exp.Expr, int | None]:
+    """Return the argument and the whole base of a logarithm; None for the natural one. Raises: UnsupportedSQL."""
+    argument = node.args.get("expression")
+    if argument is None:
+        return node.this, None if isinstance(node, exp.Ln) else 10
+    return argument, whole_literal(node.this, 2, LARGEST_BASE)
+
+
+LARGEST_BASE = 2**20
+"""Of `log(b, x)`: the logarithms of neighbouring doubles then differ by more than `intervals.logarithm` assumes."""
 
 
 def exponential(node: exp.Expr, binder: Binder) -> Scalar:

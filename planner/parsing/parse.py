@@ -75,6 +75,14 @@ def check_reads(word: str, statement: str, position: int) -> None:
 
 _IMPOSSIBLE = re.compile("[\0\ud800-\udfff]")
 
+_LISTED = "psql lists tables with \\d, HTTP with GET /v1/schema, and the console beside the question"
+_INSTEAD = {
+    "SHOW": _LISTED,
+    "DESCRIBE": _LISTED,
+    "DESC": _LISTED,
+    "USE": "write the schema before the table: schema.table",
+}
+
 _FIRST_WORDS = ("SELECT", "WITH", "EXPLAIN")
 
 _SET_OPERATIONS = {TokenType.UNION, TokenType.INTERSECT, TokenType.EXCEPT}
@@ -194,7 +202,7 @@ def _check_words(tokens: list[Token], sql: str) -> None:
         known = word.isalpha() and word.isascii()
         name = word if known else "a statement that starts like this"
         meant = nearest(word, _FIRST_WORDS) if known else None
-        hint = "write one SELECT" if meant is None else f"write {meant}"
+        hint = _INSTEAD.get(word, "write one SELECT") if meant is None else f"write {meant}"
         raise UnsupportedSQL(f"{name} is not supported", hint=hint, position=first.start + 1)
 
 

@@ -114,17 +114,15 @@ def exponential(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def logarithm(node: exp.Expr, binder: Binder) -> Scalar:
-    """Bind ln(x), and log(x) and log10(x) of base 10; NULL where x is not positive."""
-    argument = node.args.get("expression") or node.this
-    if node.args.get("expression") is not None:
-        whole_literal(node.this, 10, 10)
+    """Bind ln(x), log(x) and log10(x) of base 10, and log(b, x); NULL where x is not positive."""
+    argument, base = numeric_functions.logarithm_parts(node)
 
     def sql(x: exp.Expr) -> exp.Expr:
         natural = exp.Ln(this=x)
-        if isinstance(node, exp.Ln):
+        if base is None:
             return natural
-        ten = cast_sql(exp.Literal.number(10), "DOUBLE PRECISION")
-        return exp.Div(this=natural, expression=exp.Ln(this=ten), typed=True)
+        divisor = cast_sql(exp.Literal.number(base), "DOUBLE PRECISION")
+        return exp.Div(this=natural, expression=exp.Ln(this=divisor), typed=True)
 
     return _where(node, argument, binder, lambda x: exp.GT(this=x, expression=_zero()), sql)
 
