@@ -252,14 +252,17 @@ def _key_column(key: BoundKey, scope: Scope, given: Sequence[exp.Expr], name: st
         made = Column(name, scope.written_type(column), scope.may_be_null(column))
         return PersonColumn(made, copied(key.value), declared, key=column_ref(column), is_key=True)
     scalar = bind_scalar(key.written, scope, given)
-    kind = _written_as(key.type)
-    if kind is None or (key.shown is not None and scalar.zoned):
-        raise UnsupportedSQL(f"GROUP BY {scalar.kind} per person is not supported", position=key.position)
+    kind, value = _written_as(key.type), copied(key.value)
+    if kind is None or (scalar.zoned and key.type.family is not Family.TIMESTAMP):
+        hint = "group by numbers, texts, dates or timestamps"
+        raise UnsupportedSQL(f"GROUP BY {scalar.kind} per person is not supported", hint=hint, position=key.position)
+    if scalar.zoned:  # its SQL is the timestamp at UTC
+        kind, value = "timestamp with time zone", exp.AtTimeZone(this=value, zone=exp.Literal.string("UTC"))
     declared = _declared(scalar)
     if key.values is not None and key.type.family in (Family.TEXT, Family.INTEGER):
         values = tuple(value for value in key.values if value is not None)
         declared = ColumnPolicy(domain=values or None, null_group=None in key.values)
-    return PersonColumn(Column(name, kind, True), copied(key.value), declared, is_key=True)
+    return PersonColumn(Column(name, kind, True), value, declared, is_key=True)
 
 
 def _declared(scalar: Scalar) -> ColumnPolicy:

@@ -152,6 +152,20 @@ def test_groups_are_those_of_the_zone(both: tuple[Engine, Engine], url: str, zon
         assert found == {row[0]: row[1] for row in _in_session(url, sql, zone)}, key
 
 
+def test_moments_with_a_zone_are_keys_of_a_person_too(both: tuple[Engine, Engine], url: str) -> None:
+    months = "SELECT person, date_trunc('month', met) AS m, count(*) AS n FROM visit GROUP BY 1, 2"
+    outside = "count(*) FILTER (WHERE n > 14), sum(n)"
+    sql = f"SELECT m AT TIME ZONE 'UTC', {outside} FROM ({months}) AS t WHERE m IS NOT NULL GROUP BY 1 ORDER BY 1"
+    expected = {str(month): (many, total) for month, many, total in _in_session(url, sql, zones.UTC)}
+    for engine in both:
+        plan = _planned(engine, f"SELECT m, {outside} FROM ({months}) AS t GROUP BY m", zones.UTC)
+        rows = untruncated(plan, engine.run).rows
+        found = {str(month): tuple(map(int, row[-2:])) for (month,), row in rows.items() if row[-1]}  # type: ignore[arg-type]
+        assert found == expected
+    with pytest.raises(UnsupportedSQL, match="GROUP BY a key of type timestamptz"):
+        _planned(both[0], f"SELECT m, count(*) FROM ({months}) AS t GROUP BY m", "Europe/Zurich")
+
+
 def test_constants_are_moments_on_every_database(both: tuple[Engine, Engine]) -> None:
     within = "met >= '2024-03-31' AND met < now() - INTERVAL '7 days' AND day < current_date"
     answers = []
