@@ -63,6 +63,7 @@ class KeySources:
         self._public = {
             entry.alias: PublicRows(entry) for entry in query.tables if policy.is_public(entry.table.name)
         }
+        self._inner: dict[str, PublicRows] = {}
         self._found: dict[ColumnRef, tuple[Source, ColumnRef] | None] = {}
 
     def find(self, column: ColumnRef) -> tuple[Source, ColumnRef] | None:
@@ -179,7 +180,27 @@ class KeySources:
             source = self._public[other[0]]
             if column_type(source.entry.table, other[1]).family is kind.family:
                 return source, other
-        return self._referenced(column, table)
+        return self._referenced(column, table) or self._within(column)
+
+    def _within(self, column: ColumnRef) -> tuple[Source, ColumnRef] | None:
+        """The rows of a public table inside a per-person subquery, if the column is a key that names one of its columns.
+
+        Rows of the subquery have no other values, and perhaps NULL behind a LEFT JOIN. Keys of one table share them.
+        """
+        entry, (alias, name) = self._entries[column[0]], column
+        may_miss = False
+        while entry.person is not None:
+            key = next((one.key for one in entry.person.columns if one.column.name == name), None)
+            if key is None:
+                return None
+            name, alias = key[1], f"{alias}_{key[0]}"
+            entry = next(one for one in entry.person.query.tables if one.alias == key[0])
+            may_miss = may_miss or entry.outer is not None
+        if not self._policy.is_public(entry.table.name):
+            return None
+        fresh = f"i{len(self._inner)}"  # generated aliases look different
+        found = self._inner.setdefault(alias, PublicRows(BoundTable(fresh, entry.name, entry.table), may_miss))
+        return found, (found.alias, name)
 
     def _referenced(self, column: ColumnRef, table: Table) -> tuple[Source, ColumnRef] | None:
         """The key of the public table that a foreign key on this column references."""
