@@ -293,7 +293,9 @@ class _Splitting:
         if any(found is tree for found in aggregates(tree)):
             return self._levelled(tree) if self._levels else self._aggregate(tree)
         if isinstance(tree, exp.Column):
-            raise NotComposed
+            if self._levels or not self._keys:
+                raise NotComposed
+            return self._aggregate(tree)  # the keys may determine it, as binding the question shows
         if isinstance(tree, exp.Window):
             return self._window(tree)
         self._read_parts(tree)
