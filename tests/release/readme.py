@@ -31,7 +31,7 @@ _FIVE = {
     "orders": "How many orders are there?",
     "revenue": "How much revenue did they bring?",
     "Q5 join": "How much of that did customers buy from suppliers of their own nation?",
-    "by nation": "How much revenue did each nation bring? (shown: the nation of median error)",
+    "by nation": "How much revenue did each nation bring? (of 25 nations, the one with the median error)",
 }
 """The questions of the demonstration that the README shows, in words."""
 
