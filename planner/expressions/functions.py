@@ -47,11 +47,11 @@ class Function:
     parts: frozenset[str]
 
 
-_ARITHMETIC = "as numeric with counted digits; as double, from clamped columns within the range of a double"
+_ARITHMETIC = "numerics: counted digits; doubles: clamped columns, so that no result leaves the range of a double"
 
 _COMPARES = "two numbers, texts, datetimes, times, booleans, uuids or addresses -> boolean"
 
-_EXACT = "types that compare exactly; literals are read by the planner"
+_EXACT = "types that compare exactly; literals are checked before any row is read"
 
 _CASTS = "whole number -> numeric, double; boolean -> whole number; date <-> timestamp; most -> text; literals"
 
@@ -106,7 +106,7 @@ TABLE: dict[type[exp.Expr], Function] = {
     exp.Round: Function("number, literal digits from -12 to 12 -> number", "exact, or by floor from clamped columns",
         of_number.rounded, _ONE | {"decimals"}),
     exp.Trunc: Function("as round", "exact, or from clamped columns", of_number.rounded, _ONE | {"decimals"}),
-    exp.Pow: Function("number, literal from 0 to 16 -> double", "from clamped columns within the range of a double",
+    exp.Pow: Function("number, literal from 0 to 16 -> double", "clamped columns, so no result leaves the range",
         of_number.power, _BOTH),
     exp.Sqrt: Function("number -> double", "proved not to be negative", of_number.square_root, _ONE),
     exp.Ln: Function("number -> double", "proved to be positive", of_number.logarithm, _ONE),
@@ -115,15 +115,15 @@ TABLE: dict[type[exp.Expr], Function] = {
         of_number.width_bucket, frozenset({"this", "min_value", "max_value", "num_buckets"})),
     exp.Exp: Function("number -> double", "proved to be small enough", of_number.exponential, _ONE),
     # choices
-    exp.Case: Function("conditions and values of one type -> that type", "its parts are total",
+    exp.Case: Function("conditions and values of one type -> that type", "its parts cannot fail",
         conditionals.case, frozenset({"this", "ifs", "default"})),
-    exp.Coalesce: Function("values of one type -> that type", "its parts are total",
+    exp.Coalesce: Function("values of one type -> that type", "its parts cannot fail",
         conditionals.coalesced, frozenset({"this", "expressions"})),
-    exp.Nullif: Function("two values of one type -> that type; NULLIF(x, 0) is no zero", "its parts are total",
+    exp.Nullif: Function("two values of one type -> that type; NULLIF(x, 0) is never zero", "its parts cannot fail",
         conditionals.nullified, _BOTH),
-    exp.Least: Function("values of one type -> that type", "its parts are total; NULLs are skipped",
+    exp.Least: Function("values of one type -> that type", "its parts cannot fail; NULLs are skipped",
         conditionals.extreme, frozenset({"this", "expressions", "ignore_nulls"})),
-    exp.Greatest: Function("as least", "its parts are total; NULLs are skipped",
+    exp.Greatest: Function("as least", "its parts cannot fail; NULLs are skipped",
         conditionals.extreme, frozenset({"this", "expressions", "ignore_nulls"})),
     exp.Cast: Function(_CASTS, "no value fails; integers keep every digit; numeric -> double by digits or range",
         casts.cast, frozenset({"this", "to"})),

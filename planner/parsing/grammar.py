@@ -161,7 +161,7 @@ ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
     exp.Count: frozenset({"this", "big_int"}),
 }  # fmt: skip
 
-_LEVELS = "it supports counts, sums and averages by plain columns; ask for other aggregates level by level"
+_LEVELS = "use it with counts, sums and averages by plain columns; ask for other aggregates once for each level"
 
 _BESIDE_OR = (
     "as a condition of WHERE, joined by AND; elsewhere LEFT JOIN the table, test its key IS NOT NULL "
@@ -175,12 +175,12 @@ _PARTS = {
     "windows": ("WINDOW", "write the window at each function, as OVER (...)"),
     "all": ("GROUP BY ALL", "name the group keys: GROUP BY x, y"),
     "false": ("IF", "write CASE WHEN condition THEN a ELSE b END"),
-    "qualify": ("QUALIFY", "write the SELECT in the FROM of another, whose WHERE asks for the rank of its groups"),
+    "qualify": ("QUALIFY", "put the SELECT with its rank into FROM, and test the rank in an outer WHERE"),
     "locks": ("FOR UPDATE", "leave it out"),
     "into": ("INTO", "leave it out, and store the answer yourself"),
-    "sample": ("TABLESAMPLE", "sample a table itself"),
-    "seed": ("REPEATABLE", "leave it out: a repeatable sample protects no one"),
-    "totals": ("WITH TOTALS", _LEVELS),
+    "sample": ("TABLESAMPLE", "write it after the name of a table: FROM visit TABLESAMPLE BERNOULLI (10)"),
+    "seed": ("REPEATABLE", "leave it out: a sample that can be drawn again protects no one"),
+    "totals": ("WITH TOTALS", "write GROUP BY ROLLUP (x)"),
     "only": ("ONLY", "leave it out"),
     "on": (
         "DISTINCT ON",
@@ -217,7 +217,7 @@ _NAMES: dict[type[exp.Expr], tuple[str, str | None]] = {
     exp.Tuple: ("a row of several values", "join them to one text: a::text || '/' || b::text"),
     exp.BitString: ("a bit string", "write a plain number"),
     exp.HexString: ("a hexadecimal string", "write a plain number"),
-    exp.Union: ("UNION", "let each side count or add up its rows"),
+    exp.Union: ("UNION", "let each SELECT count or add up its own rows"),
     exp.Intersect: (
         "INTERSECT",
         "select count(DISTINCT key) from the first, WHERE key IN (SELECT key FROM the second)",
@@ -246,8 +246,8 @@ _NAMES: dict[type[exp.Expr], tuple[str, str | None]] = {
     exp.BitwiseOr: ("the operator |", _BITS),
     exp.BitwiseXor: ("the operator #", _BITS),
     exp.BitwiseNot: ("the operator ~", _BITS),
-    exp.BitwiseLeftShift: ("the operator <<", "write x * 2 for each bit"),
-    exp.BitwiseRightShift: ("the operator >>", "write floor(x / 2) for each bit"),
+    exp.BitwiseLeftShift: ("the operator <<", "multiply instead: x * 8 for x << 3"),
+    exp.BitwiseRightShift: ("the operator >>", "divide instead: floor(x / 8.0) for x >> 3"),
     exp.Dot: ("a name of more than three parts", "write schema.table.column"),
     exp.Rollup: ("ROLLUP", _LEVELS),
     exp.Cube: ("CUBE", _LEVELS),
