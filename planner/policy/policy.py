@@ -119,13 +119,13 @@ class TablePolicy:
       rows_per_unit: per privacy-unit relation, the most rows of the table that one unit owns; rows beyond a key's
         `depth` do not matter. If a unit owns more, a question on a sample is charged too little (planner/README.md,
         Declared bounds).
-      rows_are_units: is a row whose owning foreign keys are all NULL a privacy unit of its own? Otherwise it has no
-        owner, and no answer counts it.
+      rows_are_units: is a row whose owning foreign keys are all NULL a privacy unit of its own? Then each such row is
+        protected, and not a person who has several. Otherwise it has no owner, and no answer counts it.
       rows: the most rows of the table, a public number; None declares nothing.
       keys: columns that identify a row without a constraint. Questions are answered once the rows of this data
         version have been checked, and refused until then (server/policy/verified_keys.py).
-      accepted_null_owners: the number of rows without an owner that the administrator accepts; for `policy check`
-        alone.
+      accepted_null_owners: the most rows without an owner that `policy check` accepts without a warning; no answer
+        counts them.
       parquet: for a folder of Parquet files: the glob of this table's files, from that folder on; None: files with
         the table's name.
       append_only: the column by which rows only grow; None declares nothing (`planner.policy.sections`).
@@ -160,8 +160,8 @@ class DeclaredForeignKey:
         do, a question on a sample is charged too little (planner/README.md, Declared bounds).
       depth: for a self-reference or a circle: how often ownership follows the key on one path. Rows with a longer
         chain are left out of every answer, since their owner is unknown.
-      accepted_orphans: the number of rows without their parent that the administrator accepts; for `policy check`
-        alone.
+      accepted_orphans: the most rows without their parent that `policy check` accepts; above that number it fails.
+        No answer changes.
     """
 
     table: str
