@@ -1,1 +1,1 @@
-"""Derive a question's answer from a cached one, of whose question the ledger has hashes alone."""
+"""Derive a question's answer from a cached one. Of the cached question the ledger has only hashes."""

@@ -1,4 +1,4 @@
-"""COUNT(DISTINCT x) as truncation programs: a value is one more owner of its tuples, and may be counted once.
+"""COUNT(DISTINCT x) as truncation programs: each value is one more owner of its tuples, with capacity 1.
 
 R2T's projection program is max sum_p v_p with v_p <= min(1, sum_{t -> p} x_t), 0 <= x_t <= 1 and sum_{t: u in U(t)}
 x_t <= tau. Some optimum has sum_{t -> p} x_t <= 1 for every value p (lower the x of a value that has more), and then

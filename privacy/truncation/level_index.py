@@ -1,4 +1,4 @@
-"""Every tuple indexed once by the level up to which it is clipped.
+"""An index of the tuples by the level up to which each is clipped.
 
 A member is one unit in one group. Contributions, levels and files are made once. A threshold then touches only the
 tuples with two binding owners, copied in the order in which thresholds stop clipping them twice.

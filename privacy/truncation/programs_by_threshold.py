@@ -1,4 +1,4 @@
-"""The programs of all thresholds at once: capacities, what a threshold settles, and the core that is left.
+"""The programs of all thresholds at once: capacities, tuples that a threshold settles, and the rest, the core.
 
 Each tuple of one release is read a few times for all thresholds together. At a threshold only the tuples with two
 binding owners are left to a solver, with what the others leave of their owners' caps. Units of a relation may

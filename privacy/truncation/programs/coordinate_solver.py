@@ -1,4 +1,4 @@
-"""Coordinate ascent on the augmented Lagrangian: sweeps over the tuples at prices that change with each.
+"""Coordinate ascent on the augmented Lagrangian: sweeps over the tuples that update multipliers (prices) at each one.
 
 It is the fastest solver for programs of many tuples and few units, such as dense graphs. It need not converge.
 """

@@ -1,4 +1,4 @@
-"""Programs of two owners per tuple, solved exactly: peeled, solved as a flow, and proved in integers.
+"""Programs of two owners per tuple, solved exactly: reduced, solved as a flow, and proved in integers.
 
 Such a program is a weighted graph: the privacy units of its group are the nodes and are called members here, because
 a unit is also a weight of 2^-30. Tuples are the edges and are called pairs. Karp and Sipser's algorithm with

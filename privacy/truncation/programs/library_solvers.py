@@ -1,4 +1,4 @@
-"""Solvers from libraries: HiGHS, and cvxpy with the program as printed.
+"""Solvers from libraries: HiGHS, and cvxpy with the program as the papers print it.
 
 HiGHS uses simplex, or interior points without crossover. cvxpy is for `solver = "reference"`, `noisegate verify` and
 tests.
