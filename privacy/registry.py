@@ -468,7 +468,7 @@ def measurement(name: str, of: EachGroup) -> ServedMeasurement:
     """
     entry = MECHANISMS.get(name)
     if not isinstance(entry, ScalarMechanism):
-        raise InvalidParameter(f"{name} is not a mechanism for the values of each group")
+        raise InvalidParameter(f"the mechanism {name} cannot release one number per group")
     return entry.build(of)
 
 

@@ -158,7 +158,7 @@ def number_of(node: exp.Parameter) -> int:
     text = node.this.name if isinstance(node.this, exp.Literal) else ""
     if not (text.isascii() and text.isdecimal() and len(text) < 6 and 1 <= int(text) <= MAX_PARAMETERS):
         hint = f"number them from $1 to ${MAX_PARAMETERS}"
-        raise UnsupportedSQL("this placeholder is not supported", hint=hint, at=node)
+        raise UnsupportedSQL("a placeholder is not a number after $", hint=hint, at=node)
     return int(text)
 
 

@@ -285,7 +285,7 @@ def _operator(text: str, start: int) -> Lexeme:
         if text == "@":  # the parser library reads it as a placeholder
             raise UnsupportedSQL("the operator @ is not supported", hint="write abs(x)", position=start + 1)
         hint = _INSTEAD.get(text) or _INSTEAD.get(text[0])
-        raise InvalidSyntax(f"there is no operator {text}", hint=hint, position=start + 1)
+        raise InvalidSyntax(f"the SQL operator {text} does not exist", hint=hint, position=start + 1)
     return Lexeme(text, text, start)
 
 

@@ -26,12 +26,12 @@ OfAnswers = Callable[[exp.Column], bool | None]
 
 @dataclass(frozen=True)
 class BesideAnswers:
-    """The clauses of a SELECT that read answers instead of private rows.
+    """The parts of a SELECT that use released answers instead of private rows.
 
     Attributes:
       items: the answers in FROM.
-      conditions: those that read their columns, or an answer by IN.
-      of_answers: does a column belong to one of the items?
+      conditions: those on columns of answers, or of the form `x IN (an answer)`.
+      of_answers: a function: is this column one of an answer?
     """
 
     items: tuple[exp.Expr, ...]

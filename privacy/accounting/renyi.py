@@ -322,5 +322,5 @@ def approximate(event: PrivacyEvent, delta: float, orders: tuple[float, ...] = O
     accountant = RenyiAccountant(orders)
     epsilon = accountant.epsilon(accountant.charge(event), delta)
     if epsilon == float("inf"):
-        raise InvalidParameter(f"{type(event).__name__} has no finite epsilon at this delta")
+        raise InvalidParameter(f"{type(event).__name__} has no finite epsilon at this delta; use a larger delta")
     return ApproxDP(max(epsilon, _LEAST_EPSILON), Charge.granted(0.0, delta).delta)

@@ -34,26 +34,27 @@ from privacy.units import Floats, Ints
 
 @dataclass(frozen=True)
 class Clip(OneChoice):
-    """One tau for all groups, chosen by how many units have a larger norm; then sum_u x_u min(1, tau / |x_u|) plus
-    noise.
+    """Scale each unit's vector of contributions, one entry per group, down to norm tau; add up; add noise.
+
+    One tau for all groups is chosen by how many units have a larger norm. The sum is sum_u x_u min(1, tau / |x_u|).
 
     Pure budgets take the L1 norm and Laplace noise tau / epsilon in each group. Concentrated budgets take the L2 norm
     and Gaussian noise tau / sqrt(2 rho). The noise does not depend on the number of groups of a unit.
 
     Privacy: epsilon-DP or rho-zCDP for every chosen tau. The choice has its share (`ExceedanceScores`). The release
-      has the rest, and its sums move by tau in that norm (`UnitVectors`). With one candidate threshold the release
-      has all.
+      has the rest, and one unit changes its sums by at most tau in that norm (`UnitVectors`). With one candidate
+      threshold the release has all.
 
-    The tuples must not have gone through `keep_groups`, which would lose rows for nothing.
+    Do not apply `keep_groups` to the tuples before: it leaves out rows, and saves no noise here.
     Source: docs/mathematics.md, section 4.1.
 
     Attributes:
       thresholds: the candidate thresholds.
-      confidence: as of `Gem`.
+      confidence: of each interval, in (0, 1).
       budget: for all groups together.
-      selection: how tau is chosen; its split is a share of epsilon, or of rho.
-      charge: >= 0, how many times a threshold's noise counts in its score.
-      less: the row of the weights to subtract, if units add with either sign.
+      selection: how tau is chosen; its split is the choice's share of epsilon, or of rho.
+      charge: >= 0, how heavily a threshold's noise counts against it when tau is chosen; no privacy charge.
+      less: the row of the weights to subtract, for sums to which units add positive and negative amounts.
     """
 
     budget: Budget

@@ -104,7 +104,7 @@ class RankBatch(Pure):
         if self.is_extreme and len({rank.highest for rank in self.ranks}) != 1:
             raise InvalidParameter("largest and smallest values cannot be measured together")
         if self.thresholds.low < 0 or not self.thresholds.doubling:
-            raise InvalidParameter("a threshold must be a power of two, in rows")
+            raise InvalidParameter("a clipping threshold must be a number of rows of one person, a power of two")
 
     @property
     def is_extreme(self) -> bool:

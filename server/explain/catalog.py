@@ -62,7 +62,9 @@ def _of_people(tables: Sequence[CatalogTable], epsilon: float) -> Iterator[Examp
 def _of_what_they_have(tables: Sequence[CatalogTable], epsilon: float) -> Iterator[Example]:
     """Questions that count people once per group, over tables whose rows have one owner."""
     owned = [(table, join) for table in tables for join in [_owner(table, tables)] if join is not None]
-    counted = {table.name: f"count(DISTINCT {sql_identifier(join.columns[0])}) AS people" for table, join in owned}
+    count_of_people = {
+        table.name: f"count(DISTINCT {sql_identifier(join.columns[0])}) AS people" for table, join in owned
+    }
     asked = [table for table, _ in owned]
 
     def tells(groups: int) -> bool:
@@ -70,16 +72,16 @@ def _of_what_they_have(tables: Sequence[CatalogTable], epsilon: float) -> Iterat
 
     for table, column in _first(asked, lambda column: tells(_years(column) or _MOST_PEOPLE)):
         year = f"date_trunc('year', {sql_identifier(column.name)}) AS year"
-        sql = f"SELECT {year}, {counted[table.name]}\nFROM {table.sql}\nGROUP BY 1\nORDER BY 1"
+        sql = f"SELECT {year}, {count_of_people[table.name]}\nFROM {table.sql}\nGROUP BY 1\nORDER BY 1"
         yield Example(f"{table.name}: people by year", sql)
         few = partial(_few_with, tells, _years(column) or 0)
         for _, kind in _first([table], few):
             by = f"{year}, {sql_identifier(kind.name)}"
-            sql = f"SELECT {by}, {counted[table.name]}\nFROM {table.sql}\nGROUP BY 1, 2\nORDER BY 1, 2"
+            sql = f"SELECT {by}, {count_of_people[table.name]}\nFROM {table.sql}\nGROUP BY 1, 2\nORDER BY 1, 2"
             yield Example(f"{table.name}: people by year and {kind.name}", sql)
     for table, kind in _first(asked, lambda kind: _is_kind(kind) and tells(len(kind.domain or ()))):
         by = sql_identifier(kind.name)
-        sql = f"SELECT {by}, {counted[table.name]}\nFROM {table.sql}\nGROUP BY {by}"
+        sql = f"SELECT {by}, {count_of_people[table.name]}\nFROM {table.sql}\nGROUP BY {by}"
         yield Example(f"{table.name}: people by {kind.name}", sql)
     if epsilon >= _AVERAGE_NEEDS:
         for table, column in _first(asked, _is_amount):

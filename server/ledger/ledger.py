@@ -157,9 +157,12 @@ class Ledger:
         return self._reserved(reserve_tuning, charge, measures, act)
 
     def settle_tuning(self, number: int, histograms: Sequence[Histogram] | None, act: Act) -> None:
-        """Store a tuning's histograms. None gives its epsilon back, since no private row was read.
+        """Store the noisy histograms of a reserved tuning (`noisegate tune`).
 
-        Raises: LedgerInvalid if it is not reserved.
+        Args:
+          number: of the tuning.
+          histograms: None if no private row was read; its epsilon is then given back.
+        Raises: LedgerInvalid if the tuning is not reserved.
         """
         self._act(settle_tuning, number, histograms, act)
 
@@ -197,7 +200,10 @@ class Ledger:
         self._act(administer.add_analyst, new, credentials, grant or Grant(epsilon, delta), act)
 
     def set_credentials(self, name: str, credentials: Credentials, act: Act) -> None:
-        """Rotate a key: the old one is rejected from now on. Raises AnalystExists for a key that is in use."""
+        """Replace an analyst's access key; the old one is rejected from now on.
+
+        Raises: AnalystExists if the new key already belongs to an analyst.
+        """
         self._act(administer.set_credentials, name, credentials, act)
 
     def set_role(self, name: str, role: Role, act: Act) -> None:

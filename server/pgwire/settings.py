@@ -115,8 +115,8 @@ def _flag(name: str, value: str) -> str:
 def _of_question(name: str, value: str) -> str:
     try:
         read = SETTINGS[name.removeprefix(_PREFIX)].read(value)
-    except ValueError as error:
-        raise InvalidSetting(f"{name} must be {error}", hint=why_not_served(value.lower())) from None
+    except ValueError as allowed:
+        raise InvalidSetting(f"{name} must be {allowed}", hint=why_not_served(value.lower())) from None
     return read if isinstance(read, str) else value
 
 

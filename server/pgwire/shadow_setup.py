@@ -320,8 +320,9 @@ def _create_database(connection: psycopg.Connection, policy: Policy, password: s
     name = policy.name
     database, reader = sql.Identifier(name), sql.Identifier(READER)
     if connection.execute(_SOMEBODY_ELSES, (name, READER)).fetchone():
-        hint = "use another PostgreSQL for the catalog, or drop that database if it is not needed"
-        raise ConfigurationInvalid(f"the catalog's server has a database {name} that is not a catalog", hint=hint)
+        hint = "use another PostgreSQL for `--catalog`, or drop that database if it is not needed"
+        message = f"the PostgreSQL of the shadow catalog already has a database {name}, which Noisegate did not make"
+        raise ConfigurationInvalid(message, hint=hint)
     known = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (READER,)).fetchone()
     verb = "ALTER" if known else "CREATE"
     rights = "LOGIN NOSUPERUSER NOINHERIT NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS"

@@ -359,7 +359,7 @@ class _Chooser:
         self._reachable &= else_possibly
 
     def otherwise(self, value: Column) -> Column:
-        """Offer the last choice to all groups that are left."""
+        """Apply the ELSE of a CASE to the groups that no WHEN has taken, and return the whole CASE."""
         everywhere = np.ones(len(value), np.bool_)
         self.choose(value, where=everywhere, possibly=everywhere, else_possibly=~everywhere)
         last = self._result

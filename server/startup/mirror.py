@@ -184,7 +184,7 @@ def _copied(mirror: CurrentMirror, policy: Policy, url: str, new: MirrorFile, re
         postgres = _of_postgres(custody)
         found = postgres.schema(policy.namespaces).declaring(policy.tables)
         if found.fingerprint != mirror.schema.fingerprint:
-            hint = "reload the policy or restart, then copy again"
+            hint = "reload the policy or restart the proxy, then make the mirror again by `noisegate mirror refresh`"
             raise BackendUnavailable("the tables of the database have changed", hint=hint)
         shared = [probe.subject for probe in key_probes(mirror.schema) if postgres.count(probe.count)]
         if shared:

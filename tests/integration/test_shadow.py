@@ -68,7 +68,7 @@ def test_a_catalog_is_made_anew_and_a_database_of_the_same_name_is_not_dropped(
     with psycopg.connect(embedded_postgres.url(), autocommit=True) as connection:
         connection.execute(f"DROP DATABASE {NAME} WITH (FORCE)".encode())
         connection.execute(f"CREATE DATABASE {NAME}".encode())
-    with pytest.raises(ConfigurationInvalid, match="is not a catalog"):
+    with pytest.raises(ConfigurationInvalid, match="which Noisegate did not make"):
         create_shadow(embedded_postgres.url(), SCHEMA, POLICY)
 
 

@@ -166,7 +166,7 @@ def aligned(operands: Sequence[Typed]) -> list[exp.Expr]:
 
 
 def common_type(operands: Sequence[Typed]) -> SqlType:
-    """The type of a choice between values."""
+    """The type of a CASE, COALESCE or the like: the one that all of its values fit."""
     numbers = [operand for operand in operands if operand.type.is_number]
     if any(operand.type.family is Family.FLOAT for operand in numbers):
         return SqlType(Family.FLOAT)

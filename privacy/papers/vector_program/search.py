@@ -232,7 +232,7 @@ class Search:
         columns = np.union1d(columns, whole.columns)
         if self._rounds > _ROUNDS or (len(columns) == len(self._start.columns) and not self._start.guess.any()):
             if self._inside:
-                raise SolverFailed("the vector program did not close its gap")
+                raise SolverFailed("the solver stopped before its result was proved accurate enough")
             self._inside = True  # the core was whole, so it was the linear programs that were solved badly
         return Pilot(columns, whole.guess)
 

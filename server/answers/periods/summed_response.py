@@ -114,7 +114,7 @@ def explained_days(summed: DaySum) -> str:
     return _SOME_FREE.format(epsilon=charged)
 
 
-_ALL_FREE = "All its days are closed or measured already, so it is free."
+_ALL_FREE = "You have valid answers about all of its days, so it is free."
 _SOME_FREE = "You have answers about some of its days. Only the other days are measured, at epsilon {epsilon}."
 _TWO_PARTS = (
     "The data has changed since you asked this. Closed days and open days are measured anew, in separate parts, at "

@@ -79,10 +79,12 @@ class Expected:
 
 
 def expected(ledger: Ledger, question: Question, analyst: str) -> Expected:
-    """Predict relative errors per column, of the median and the worst row, and the share of clipped rows.
+    """Predict from an earlier answer how accurate a new one will be.
 
-    Returns: nothing without an earlier answer, or where widths are not public beforehand.
-    Cost: a read of the ledger, and one answer shown anew; reads no row.
+    That is, relative errors per column, and the share of the answer's rows that will be marked `clipped`.
+
+    Returns: nothing without an earlier answer, or if the width of an interval is known only after the measurement.
+    Cost: a read of the ledger, and the computation of one answer; no private row is read.
     """
     plan = question.plan
     public = (

@@ -327,6 +327,7 @@ def _price(charge: Charge) -> tuple[object, ...]:
 
 _ANSWERED = "SELECT 1 FROM answers WHERE answer_key = ? LIMIT 1"
 
+# Has this analyst paid for the answer, as charge ? or by a charge that repeats it? An empty key means no answer.
 _PAID = (
     "SELECT 1 FROM charges WHERE answer_key = ? AND answer_key <> '' AND analyst = ? AND state = 'committed'"
     " AND (number = ? OR repeats = ?) LIMIT 1"

@@ -296,7 +296,7 @@ def _fetch(words: WordCursor) -> Command:
     if words.skip("ALL"):
         count = None
     elif words.word in ("BACKWARD", "PRIOR", "FIRST", "LAST", "ABSOLUTE", "RELATIVE", "-"):
-        hint = "read forwards, or ask again: a repeated question is free"
+        hint = "read the rows from first to last; to start over, ask again: a repeated question is free"
         raise words.unsupported("cursors move forwards only", hint)
     elif words.word[:1].isdecimal():
         count = words.count()
