@@ -117,7 +117,7 @@ def make_plan(
         of approximate differential privacy and by partition selection.
       mechanism: one of `privacy.registry.OFFERED`; None: the planner's choice.
       sampling_rate: q in [1e-6, 1], to answer from a sample of the join tuples; None and 1 read them all.
-      at_most: X > 0, as `UnitBounds.assumed`.
+      at_most: X > 0, the declared bound on one unit. Contributions are clipped there, so no privacy rests on it.
     Raises: InvalidSetting, SensitivityUnbounded, UnsupportedSQL, StatementTooComplex.
     """
     try:

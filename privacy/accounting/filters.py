@@ -47,8 +47,8 @@ class Accountant(Protocol[A]):
 class PrivacyFilter(Protocol[A]):
     """A budget and the rule that enforces it.
 
-    All releases that a filter admitted are `granted`-DP together. Each request, its event and the decision to go on
-    may depend on all outputs so far. Stateless: the caller passes what is spent.
+    All releases that a filter admits satisfy together the differential privacy that `granted` states. What is asked
+    next, and whether anything is, may depend on all earlier outputs. Stateless: the caller passes what is spent.
     """
 
     @property
