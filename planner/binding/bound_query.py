@@ -28,7 +28,8 @@ class PersonColumn:
       value: SQL of the group key or aggregate, which cannot fail.
       declared: the public knowledge of its values: the range of a sum or an extreme, the domain of a key.
       key: the column that a group key is, if it is one.
-      is_key: is it a group key? Other columns change when the person loses rows.
+      is_key: is it a group key or a row's own column? Other columns change when the person loses rows.
+      ties: does the value depend on the order of rows that ORDER BY leaves equal?
       label: the analyst's text, for messages; no database gets it.
     """
 
@@ -37,16 +38,29 @@ class PersonColumn:
     declared: ColumnPolicy
     key: tuple[str, str] | None = None
     is_key: bool = False
+    ties: bool = False
     label: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
 class PersonTable:
-    """The definition of a per-person subquery: the grouped join, its columns, the position of its SELECT."""
+    """The definition of a per-person subquery: the join, its columns, the position of its SELECT.
+
+    `partitions`: for window functions over its rows, the columns of each PARTITION BY, and its position; None for
+    groups.
+    """
 
     query: BoundQuery
     columns: tuple[PersonColumn, ...]
     position: int | None = field(default=None, compare=False)
+    partitions: Mapping[tuple[str, ...], int | None] | None = None
+
+    @property
+    def parts(self) -> tuple[tuple[str, ...], ...]:
+        """The columns by which its rows are grouped, or parted for each window."""
+        if self.partitions is not None:
+            return tuple(self.partitions)
+        return (tuple(column.column.name for column in self.columns if column.is_key),)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from planner.errors import (
     UnknownTable,
     UnsupportedSQL,
 )
-from planner.sql.trees import fold, position_of, select_within
+from planner.sql.trees import aggregates, fold, position_of, select_within
 
 VIEW, NAMESPACE, ANSWERS = "view", "namespace", "answers"
 """Meta keys of a subquery that stands for a view: the view's name, its schema, and whether it is an answer over
@@ -100,7 +100,7 @@ def select_project_join(body: exp.Expr, position: int | None) -> exp.Select:
         raise UnsupportedSQL("this kind of subquery is not supported", hint="write a SELECT", position=position)
     refuse_clauses(select, _INSIDE, position)
     for item in select.expressions:
-        aggregate = item.find(exp.AggFunc)
+        aggregate = next(aggregates(item), None)
         if aggregate is not None:
             reason = "an aggregate inside FROM is not supported: one person's rows would change its value for all"
             raise UnsupportedSQL(reason, hint="aggregate once, at the top", at=aggregate)

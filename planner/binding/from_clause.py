@@ -14,11 +14,17 @@ from planner.binding.bound_query import BoundQuery, BoundSemiJoin, BoundTable, O
 from planner.binding.conditions import is_strict, normal_form
 from planner.binding.derived_columns import NAMESPACE, named, project, select_project_join, within_view
 from planner.binding.group_keys import GroupKeys
-from planner.binding.limit_offset import output_name
 from planner.binding.outer_select import groups_itself, inner_answer
-from planner.binding.person_tables import PersonRows, check_person_rows, grouped_select, may_identify_a_person
+from planner.binding.person_tables import (
+    OwnRows,
+    PersonRows,
+    check_person_rows,
+    grouped_select,
+    may_identify_a_person,
+)
 from planner.binding.scope import Meaning, Scope, Source, Tables
 from planner.binding.semi_joins import is_semi_join, joined_inside, semi_join
+from planner.binding.windowed_rows import WindowedRows, windowed_select, windows_apart
 from planner.errors import InvalidSyntax, PlannerError, UnknownColumn, UnsupportedSQL
 from planner.expressions.bind_scalar import bind_predicate
 from planner.expressions.predicates import conjuncts, entailed
@@ -229,31 +235,38 @@ class _FromClause:
         columns: tuple[str, ...],
         position: int | None,
     ) -> Source:
+        body = windows_apart(body)
         grouped = grouped_select(body)
         if (
             grouped is not None
-            and (source := self._per_person(name, grouped, visible, columns, position)) is not None
+            and (source := self._own_rows(name, grouped, visible, columns, position, PersonRows)) is not None
         ):
+            return source
+        windowed = windowed_select(body)
+        if windowed is not None:
+            source = self._own_rows(name, windowed, visible, columns, position, WindowedRows)
+            assert source is not None, "each of its rows may belong to one person"
             return source
         select = select_project_join(body, position)
         first = len(self.scope.tables)
         inner = bind_from(select, self._flat, visible)
         return Source(name, None, named(project(select, inner), columns, position), first, len(self.scope.tables))
 
-    def _per_person(
+    def _own_rows(
         self,
         name: str | None,
         select: exp.Select,
         visible: Mapping[str, CommonTable],
         columns: tuple[str, ...],
         position: int | None,
+        kind: type[OwnRows],
     ) -> Source | None:
-        """Enter a SELECT with GROUP BY as a per-person subquery; None if no group can belong to one person."""
+        """Enter a SELECT with GROUP BY or windows as a per-person subquery; None if no group can be one person's."""
         outer, tables = self._flat.tables, self._flat.tables.apart()
         inside = Flattened(tables)
         scope = bind_from(select, inside, visible)
-        rows = PersonRows(select, scope, tables, inside.predicates)
-        if not may_identify_a_person(rows.keys.keys, tables):
+        rows = kind(select, scope, tables, inside.predicates)
+        if not rows.may_identify_a_person():
             return None
         check_person_rows(select, tables.entries, inside.beside_public.values())
         check_connected(inside)
@@ -261,14 +274,12 @@ class _FromClause:
         rows.proved = outer.proved(made)
         first = len(self.scope.tables)
         alias = outer.add(name or made, Table(made, "", (), (), ()), position).alias
-        shown = [(output_name(item), rows.read(item.unalias(), alias)) for item in select.expressions]
-        having = select.args.get("having")
-        kept = [] if having is None else [rows.read(part, alias) for part in conjuncts(having.this)]
+        shown, kept = rows.columns(alias), rows.conditions(alias)
         query = BoundQuery(
             tables=tuple(scope.tables),
             predicates=normal_form(inside.predicates),
             semi_joins=tuple(inside.semi_joins),
-            keys=tuple(rows.keys.keys),
+            keys=rows.group_keys,
             aggregates=(),
             display=Display(),
             owner_joins=tuple(inside.owner_joins),
@@ -465,12 +476,15 @@ def check_connected(flat: Flattened) -> None:
 def may_be_per_person(
     select: exp.Select, schema: Schema, policy: Policy, search_path: Sequence[str] | None = None
 ) -> bool:
-    """Whether a SELECT with GROUP BY may be a per-person subquery, which has one group per person.
+    """Whether a SELECT with GROUP BY or windows may be a per-person subquery, whose rows belong to one person each.
 
     This checks whether the keys can identify a person; `planner.planning.person_tables` proves the owner of every
     row.
     """
-    grouped = grouped_select(select)
+    apart = windows_apart(select)
+    if windowed_select(apart) is not None:
+        return True
+    grouped = grouped_select(apart)
     if grouped is None:
         inner = inner_answer(select)
         return (

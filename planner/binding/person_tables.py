@@ -13,6 +13,7 @@ public rows only, so sums are exact: a sum of doubles depends on the order in wh
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -23,9 +24,11 @@ from planner.binding.aggregates import Aggregates, nested_aggregate
 from planner.binding.bound_query import BoundAggregate, BoundKey, BoundQuery, BoundTable, PersonColumn, PersonTable
 from planner.binding.derived_columns import refuse_clauses
 from planner.binding.group_keys import GroupKeys, distinct_as_groups
+from planner.binding.limit_offset import output_name
 from planner.binding.scope import Scope, Tables
 from planner.errors import UnsupportedSQL
 from planner.expressions.bind_scalar import bind_predicate, bind_scalar
+from planner.expressions.predicates import conjuncts
 from planner.expressions.scalar import Calendar, Scalar, unfit
 from planner.parsing.postgres_parser import LABEL
 from planner.policy.policy import ColumnPolicy
@@ -80,15 +83,11 @@ def grouped_select(body: exp.Expr) -> exp.Select | None:
 
 
 def check_person_rows(select: exp.Select, entries: Sequence[BoundTable], beside_public: Iterable[int | None]) -> None:
-    """Refuse samples, rows without an owner, and a LIMIT on groups. Raises: UnsupportedSQL."""
-    star = next((item for item in select.expressions if item.is_star), None)
-    if star is not None:
-        hint = "name the group keys, and aggregates of the other columns"
-        raise UnsupportedSQL("* beside GROUP BY is not supported", hint=hint, at=star)
+    """Refuse samples, rows without an owner, and a LIMIT. Raises: UnsupportedSQL."""
     refuse_clauses(select, ("limit", "offset", "fetch"), position_of(select))
     for entry in entries:
         if entry.sample is not None:
-            message = "TABLESAMPLE inside a subquery with GROUP BY is not supported"
+            message = "TABLESAMPLE inside a subquery with groups or windows is not supported"
             raise UnsupportedSQL(message, hint="leave it out, or sample without the subquery", position=entry.start)
     for position in beside_public:
         hint = "use an inner JOIN; to count people without rows, LEFT JOIN from the table of people"
@@ -102,8 +101,8 @@ def may_identify_a_person(keys: Sequence[BoundKey], tables: Tables) -> bool:
     return tables.names_a_person([key.value for key in keys if isinstance(key.value, exp.Column)])
 
 
-class PersonRows:
-    """Binds a SELECT with GROUP BY as a table of its groups, given the names, tables and conditions of its FROM."""
+class OwnRows(ABC):
+    """The columns of a table of one person's rows, given the names, tables and conditions of a SELECT's FROM."""
 
     def __init__(self, select: exp.Select, scope: Scope, tables: Tables, given: Sequence[exp.Expr]) -> None:
         self._select = select
@@ -113,10 +112,6 @@ class PersonRows:
         self._aggregates = Aggregates(scope, given, exactly=True)
         self.proved: Mapping[str, ColumnPolicy] = {}
         self._columns: list[PersonColumn] = []
-        self._places: dict[exp.Expr, int] = {}
-        self.keys = GroupKeys(select, scope, given)
-        for key in list(self.keys.keys):
-            self._enter_key(key)
 
     def table(self, query: BoundQuery, name: str) -> tuple[Table, PersonTable]:
         """Return the table of all columns read so far, under a unique name.
@@ -125,54 +120,51 @@ class PersonRows:
         """
         columns = tuple(column.column for column in self._columns)
         assert len({column.name for column in columns}) == len(columns), "each has a name of its own"
-        person = PersonTable(query, tuple(self._columns), position_of(self._select))
+        person = PersonTable(query, tuple(self._columns), position_of(self._select), self._partitions())
         return Table(name, "", columns, (), ()), person
 
-    def read(self, node: exp.Expr, alias: str) -> exp.Expr:
-        """Bind an expression of the select list or HAVING over the table's columns.
+    def _partitions(self) -> Mapping[tuple[str, ...], int | None] | None:
+        """The columns of each PARTITION BY, and its position; None for groups."""
+        return None
 
-        Raises: UnsupportedSQL for a column outside keys and aggregates, and for other aggregates.
-        """
-        return self._read(self._scope.bind(node), alias)
+    @property
+    def group_keys(self) -> tuple[BoundKey, ...]:
+        """The keys of its groups; none for windows."""
+        return ()
 
-    def _read(self, node: exp.Expr, alias: str) -> exp.Expr:
-        place = self.keys.place(node)
-        if place is not None:
-            key = self.keys.keys[place]
-            if key.written not in self._places:
-                self._enter_key(key)
-            return self._column(alias, self._places[key.written])
-        call = node.this if isinstance(node, exp.Filter) else node
-        if isinstance(call, exp.AggFunc):
-            return self._column(alias, self._call(node, call))
-        if isinstance(node, exp.Column):
-            message = f"column {node.name!r} is neither in GROUP BY nor inside an aggregate"
-            raise UnsupportedSQL(message, hint="add it to GROUP BY, or aggregate it", at=node)
-        return rebuilt(node, lambda part: self._read(part, alias))
+    def may_identify_a_person(self) -> bool:
+        """May each of its rows belong to one person?"""
+        return True
+
+    @abstractmethod
+    def columns(self, alias: str) -> list[tuple[str, exp.Expr]]:
+        """Bind the select list over the table's columns, as (name, expression)."""
+
+    @abstractmethod
+    def conditions(self, alias: str) -> list[exp.Expr]:
+        """Bind the conditions on its rows over the table's columns."""
 
     def _column(self, alias: str, index: int) -> exp.Column:
         column = bound_column(alias, self._columns[index].column.name)
         column.meta["bound"] = True
         return column
 
-    def _enter_key(self, key: BoundKey) -> None:
-        self._places[key.written] = len(self._columns)
-        made = _key_column(key, self._scope, self._given, f"k{len(self._columns) + 1}")
-        label = key.value.name if isinstance(key.value, exp.Column) else "the group key"
-        self._columns.append(replace(made, label=label))
+    def _entered(self, made: PersonColumn) -> int:
+        """Enter a column, and return its place; an equal one is there once."""
+        for index, other in enumerate(self._columns):
+            if replace(other, column=made.column) == made:
+                return index
+        self._columns.append(made)
+        return len(self._columns) - 1
 
-    def _call(self, node: exp.Expr, call: exp.Expr) -> int:
+    def _aggregated(self, node: exp.Expr, call: exp.Expr) -> PersonColumn:
+        """Bind an aggregate with its FILTER."""
         if not isinstance(call, _CALLS):
             name = call.sql_name().lower() if isinstance(call, exp.Func) else "this"
             hint = "use count, sum, avg, min or max per person"
             raise UnsupportedSQL(f"{name} per person is not supported", hint=hint, at=call)
         made = self._extreme(node, call) if isinstance(call, _EXTREMES) else self._added_up(node)
-        made = replace(made, label=str(node.meta.get(LABEL, "")) or f"{type(call).__name__.lower()}(...)")
-        for index, other in enumerate(self._columns):
-            if not other.is_key and replace(other, column=made.column) == made:
-                return index
-        self._columns.append(made)
-        return len(self._columns) - 1
+        return replace(made, label=str(node.meta.get(LABEL, "")) or f"{type(call).__name__.lower()}(...)")
 
     def _named(self, kind: str, *, nullable: bool) -> Column:
         return Column(f"a{len(self._columns) + 1}", kind, nullable)
@@ -242,6 +234,62 @@ class PersonRows:
             return self._tables.written_type(argument), self._scope.declared(argument)[1]
         kind = None if scalar.zoned else scalar.type
         return None if kind is None else _written_as(kind), _declared(scalar)
+
+
+class PersonRows(OwnRows):
+    """Binds a SELECT with GROUP BY as a table of its groups, given the names, tables and conditions of its FROM."""
+
+    def __init__(self, select: exp.Select, scope: Scope, tables: Tables, given: Sequence[exp.Expr]) -> None:
+        super().__init__(select, scope, tables, given)
+        self._places: dict[exp.Expr, int] = {}
+        self.keys = GroupKeys(select, scope, given)
+        for key in list(self.keys.keys):
+            self._enter_key(key)
+
+    def may_identify_a_person(self) -> bool:
+        """Do the group keys include the key of a person or of an owned row?"""
+        return may_identify_a_person(self.keys.keys, self._tables)
+
+    @property
+    def group_keys(self) -> tuple[BoundKey, ...]:
+        """The keys of its groups."""
+        return tuple(self.keys.keys)
+
+    def columns(self, alias: str) -> list[tuple[str, exp.Expr]]:
+        """Bind the select list. Raises: UnsupportedSQL for a column outside keys and aggregates."""
+        items = self._select.expressions
+        star = next((item for item in items if item.is_star), None)
+        if star is not None:
+            hint = "name the group keys, and aggregates of the other columns"
+            raise UnsupportedSQL("* beside GROUP BY is not supported", hint=hint, at=star)
+        return [(output_name(item), self._read(self._scope.bind(item.unalias()), alias)) for item in items]
+
+    def conditions(self, alias: str) -> list[exp.Expr]:
+        """Bind HAVING, as `columns`."""
+        having = self._select.args.get("having")
+        parts = [] if having is None else conjuncts(having.this)
+        return [self._read(self._scope.bind(part), alias) for part in parts]
+
+    def _read(self, node: exp.Expr, alias: str) -> exp.Expr:
+        place = self.keys.place(node)
+        if place is not None:
+            key = self.keys.keys[place]
+            if key.written not in self._places:
+                self._enter_key(key)
+            return self._column(alias, self._places[key.written])
+        call = node.this if isinstance(node, exp.Filter) else node
+        if isinstance(call, exp.AggFunc):
+            return self._column(alias, self._entered(self._aggregated(node, call)))
+        if isinstance(node, exp.Column):
+            message = f"column {node.name!r} is neither in GROUP BY nor inside an aggregate"
+            raise UnsupportedSQL(message, hint="add it to GROUP BY, or aggregate it", at=node)
+        return rebuilt(node, lambda part: self._read(part, alias))
+
+    def _enter_key(self, key: BoundKey) -> None:
+        self._places[key.written] = len(self._columns)
+        made = _key_column(key, self._scope, self._given, f"k{len(self._columns) + 1}")
+        label = key.value.name if isinstance(key.value, exp.Column) else "the group key"
+        self._columns.append(replace(made, label=label))
 
 
 def _key_column(key: BoundKey, scope: Scope, given: Sequence[exp.Expr], name: str) -> PersonColumn:

@@ -26,7 +26,7 @@ from planner.limits import MAX_TABLES, check_depth
 from planner.policy.ownership import ownership
 from planner.policy.policy import ColumnPolicy, Policy, TablePolicy
 from planner.policy.table_lookup import TableReference, find_table, no_such_table
-from planner.schema import ForeignKey, Schema, Table
+from planner.schema import Column, ForeignKey, Schema, Table
 from planner.sql.sql_types import SqlType
 from planner.sql.trees import LEAVES, bound_column, column_ref, copied, fold, nodes, position_of, rebuilt
 from planner.sql.zones import UTC
@@ -176,10 +176,14 @@ class Tables:
 
     def written_type(self, column: exp.Column) -> str:
         """Return the database's name for the type of a bound column."""
+        return self.catalog_column(column).type
+
+    def catalog_column(self, column: exp.Column) -> Column:
+        """Return the catalog's column of a bound column."""
         alias, name = column_ref(column)
         found = self._by_alias[alias].column(name)
         assert found is not None, "bound columns exist"
-        return found.type
+        return found
 
     def replace(self, index: int, entry: BoundTable) -> None:
         """Replace an entry that keeps its alias and table."""

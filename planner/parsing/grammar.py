@@ -161,6 +161,20 @@ ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
     exp.Count: frozenset({"this", "big_int"}),
 }  # fmt: skip
 
+_OF_WINDOWS = (exp.RowNumber, exp.Ntile, exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist, exp.FirstValue,
+               exp.LastValue, exp.Lag, exp.Lead, exp.NthValue)  # fmt: skip
+"""Functions that stand before OVER only."""
+
+_ALLOWED = {
+    **ALLOWED,
+    exp.Select: ALLOWED[exp.Select] | {"windows"},
+    exp.Distinct: ALLOWED[exp.Distinct] | {"on"},
+    exp.Window: frozenset({"this", "partition_by", "order", "spec", "over", "alias"}),
+    exp.WindowSpec: frozenset({"kind", "start", "start_side", "end", "end_side"}),
+    **dict.fromkeys(_OF_WINDOWS, frozenset({"this", "offset", "default"})),
+}
+"""Over private rows: with what a subquery of FROM may compute of one person's rows, in the place of `_misplaced`."""
+
 _LEVELS = "use it with counts, sums and averages by plain columns; ask for other aggregates once for each level"
 
 _BESIDE_OR = (
@@ -184,7 +198,7 @@ _PARTS = {
     "only": ("ONLY", "leave it out"),
     "on": (
         "DISTINCT ON",
-        "group by the person's key in a subquery of FROM, with max(x) or min(x), and aggregate its rows",
+        "write it in a subquery of FROM, with the person's key, and aggregate its rows",
     ),
     "query": ("a subquery in IN", f"write it {_BESIDE_OR}"),
     "with_ties": ("WITH TIES", "write FETCH FIRST 10 ROWS ONLY"),
@@ -211,8 +225,8 @@ _NAMES: dict[type[exp.Expr], tuple[str, str | None]] = {
     exp.All: ("ALL", "write NOT EXISTS (SELECT 1 FROM t WHERE (x > y) IS NOT TRUE) for x > ALL (SELECT y FROM t)"),
     exp.Window: (
         "a window function",
-        "group by a key and use it over aggregates; for each person's first or last row, write min(x) or max(x) in a "
-        "subquery of FROM that groups by their key",
+        "group by a key and use it over aggregates; or write it in a subquery of FROM, with PARTITION BY the key of "
+        "a person",
     ),
     exp.Tuple: ("a row of several values", "join them to one text: a::text || '/' || b::text"),
     exp.BitString: ("a bit string", "write a plain number"),
@@ -329,8 +343,11 @@ def _refusal(node: exp.Expr, root: exp.Expr) -> Refusal | None:
     """The refusal of this node itself; None if it is allowed."""
     if isinstance(node, exp.Array) and isinstance(node.parent, (exp.PercentileCont, exp.PercentileDisc)):
         return "an array of quantiles", "write percentile_cont(0.25) WITHIN GROUP (ORDER BY x) for each", node
-    if type(node) not in ALLOWED:
+    if type(node) not in _ALLOWED:
         return unknown_construct(node)
+    refusal = _misplaced(node, root)
+    if refusal is not None:
+        return refusal
     if (
         isinstance(node, exp.Select)
         and node is not root
@@ -350,7 +367,24 @@ def _refusal(node: exp.Expr, root: exp.Expr) -> Refusal | None:
         return f"{node.method} JOIN", "use an inner JOIN", node
     if isinstance(node, exp.TableSample) and node.text("method").upper() != "BERNOULLI":
         return "TABLESAMPLE", "write TABLESAMPLE BERNOULLI (percent); other methods draw whole blocks", node
-    return unknown_part(node, ALLOWED)
+    return unknown_part(node, _ALLOWED)
+
+
+def _misplaced(node: exp.Expr, root: exp.Expr) -> Refusal | None:
+    """Refuse windows and DISTINCT ON outside of the select list of a subquery in FROM."""
+    if isinstance(node, exp.Select) and node is root and node.args.get("windows"):
+        return *_PARTS["windows"], node.args["windows"][0]
+    if isinstance(node, exp.Distinct) and node.args.get("on") is not None and node.parent is root:
+        return *_PARTS["on"], node
+    if isinstance(node, _OF_WINDOWS) and not isinstance(node.parent, exp.Window):
+        return *unknown_construct(node)[:2], node
+    if isinstance(node, exp.Window):
+        listed: exp.Expr = node
+        while listed.parent is not None and not isinstance(listed.parent, exp.Select):
+            listed = listed.parent
+        if listed.parent is root or listed.arg_key not in ("expressions", "windows"):
+            return *_NAMES[exp.Window], node
+    return None
 
 
 def unknown_construct(node: exp.Expr) -> Refusal:

@@ -16,6 +16,20 @@ rows and semi-joins). So the rows of u are the same in T and T', and those of v 
 
 T therefore joins like a table with an owning foreign key to the relation of u. It has one row per group. If u
 determines all keys it has one row per u, which its key says.
+
+    SELECT patient_id AS k1, row_number() OVER (PARTITION BY patient_id ORDER BY day, visit_id) AS a2 FROM visit
+
+With window functions T has one row per tuple of J, and (one) is asked of every PARTITION BY instead of the group
+keys. So the tuples of a partition belong to one person. A row of T is a tuple of J and the values of its windows,
+which are functions of the tuples in their partitions:
+
+1. Aggregates over whole partitions, or over rows up to the current one's equals, and ranks read which rows are equal
+   or less, not their order. Sums are exact.
+2. Other functions read an order. Theirs ends with a key of the tuple (`_without_ties`), so it is one order, whatever
+   the database stores or how many workers it has. Without that key the order of equal rows may depend on other
+   people's rows. If a table has no key, these functions are refused.
+
+So the rows of u in T are functions of the tuples of u in J, and those of v are gone with v, as above.
 """
 
 from __future__ import annotations
@@ -40,6 +54,9 @@ from planner.sensitivity.own_rows import check_own_rows, check_owner_joins
 from planner.sensitivity.provenance import OwnerPosition, Provenance, provenance
 from planner.sensitivity.tuples_per_unit import tuples_per_unit
 from planner.sql.trees import ColumnRef, add_conditions, bound_column, copied, named_sql
+
+_COUNTS = (exp.Count, exp.RowNumber, exp.Ntile, exp.Rank, exp.DenseRank)
+"""Aggregates and window functions that are at most the number of a person's tuples."""
 
 _HINT = "group by the owner's key in a subquery over the rows of one owner; or aggregate once, at the top"
 
@@ -119,23 +136,25 @@ class _Made:
         check_owner_joins(query, found)
         size = whole_size(query, found, JoinSteps(query, found, policy), schema, policy)
         check_join_size(size, query, schema, policy)
-        owner, unit = _owner(found, person, catalog, policy)
-        table = Table(entry.table.name, "", _columns(person, unit), (_key(found, person, unit),), (unit,))
+        owner, units = _owner(found, person, catalog, policy)
+        unit, row = units[0], _row_key(query)
+        key = _key(found, person, unit, row)
+        table = Table(entry.table.name, "", _columns(person, unit), () if key is None else (key,), (unit,))
         most = tuples_per_unit(query, found, JoinSteps(query, found, policy), schema, policy)
         declared = TablePolicy(
             columns={column.column.name: _declared(column, most) for column in person.columns}, rows=size.most_tuples
         )
-        rows = _rows(query, found, person, owner, unit)
+        rows = _rows(query, found, person, owner, units, row)
         return cls(replace(entry, table=table, rows=rows), person, declared, inner.size(size))
 
 
 def _owner(
     found: Provenance, person: PersonTable, schema: Schema, policy: Policy
-) -> tuple[OwnerPosition, ForeignKey]:
-    """The one owner position of the tuples, and the foreign key of the groups that leads to it.
+) -> tuple[OwnerPosition, tuple[ForeignKey, ...]]:
+    """The one owner position of the tuples, and the foreign keys of the groups or of each partition that lead to it.
 
-    Raises: UnsupportedSQL if a tuple has several positions, or the group keys hold neither the person's key nor that
-      of an owned row of the tuple.
+    Raises: UnsupportedSQL if a tuple has several positions, or the columns hold neither the person's key nor that of
+      an owned row of the tuple.
     """
     relations = sorted({owner.relation for owner in found.owners})
     if len(found.owners) != 1:
@@ -146,7 +165,18 @@ def _owner(
     if owner.orphan_of:
         message = f"GROUP BY inside FROM is not supported: a row of {owner.relation} may be a privacy unit itself"
         raise UnsupportedSQL(message, hint=_HINT)
-    by_class = {found.equalities.find(column.key): column.column.name for column in person.columns if column.key}
+    return owner, tuple(_leading(found, owner, person, part, schema, policy) for part in person.parts)
+
+
+def _leading(
+    found: Provenance, owner: OwnerPosition, person: PersonTable, part: Sequence[str], schema: Schema, policy: Policy
+) -> ForeignKey:
+    """The foreign key that leads from the columns of a group or partition to the owner of its tuples."""
+    by_class = {
+        found.equalities.find(column.key): column.column.name
+        for column in person.columns
+        if column.key and column.column.name in part
+    }
 
     def held(columns: Sequence[ColumnRef]) -> tuple[str, ...] | None:
         names = [by_class.get(found.equalities.find(column)) for column in columns]
@@ -154,13 +184,20 @@ def _owner(
 
     names = held(owner.columns)
     if names is not None:
-        return owner, ForeignKey(names, owner.relation, policy.privacy_units[owner.relation])
+        return ForeignKey(names, owner.relation, policy.privacy_units[owner.relation])
     graph = ownership(schema, policy)
     for alias, table in found.equalities.tables.items():
         for key in table.keys if table.name in schema.tables and graph.is_owned(table.name) else ():
             names = held([(alias, name) for name in key])
             if names is not None and (_is_there(found, alias, key) or _leads(found, alias, owner)):
-                return owner, ForeignKey(names, table.name, key)
+                return ForeignKey(names, table.name, key)
+    if person.partitions is not None:
+        message = (
+            "a window function or DISTINCT ON without the owner's key is not supported: other people's rows would "
+            "change what it finds"
+        )
+        hint = f"add the key of {owner.relation} to PARTITION BY, or to DISTINCT ON"
+        raise UnsupportedSQL(message, hint=hint, position=person.partitions[tuple(part)])
     message = (
         "GROUP BY inside FROM is not supported without the owner's key, or the key of a row with one owner: one "
         "person's rows would change rows that others share"
@@ -189,11 +226,25 @@ def _columns(person: PersonTable, unit: ForeignKey) -> tuple[Column, ...]:
     )
 
 
-def _key(found: Provenance, person: PersonTable, unit: ForeignKey) -> tuple[str, ...]:
+def _row_key(query: BoundQuery) -> tuple[ColumnRef, ...] | None:
+    """Columns that identify a tuple: a key of each of its tables; None if one has none."""
+    if not all(entry.table.keys for entry in query.tables):
+        return None
+    return tuple((entry.alias, name) for entry in query.tables for name in entry.table.keys[0])
+
+
+def _key(
+    found: Provenance, person: PersonTable, unit: ForeignKey, row: Sequence[ColumnRef] | None
+) -> tuple[str, ...] | None:
     """The columns that identify a row: those that lead to the owner if they determine the other group keys.
 
-    Else all keys. It asks `groups_per_unit` as if those columns were an owner's.
+    Else all keys. It asks `groups_per_unit` as if those columns were an owner's. A row of a windowed subquery has the
+    key of its tuple, if the subquery shows it; None otherwise.
     """
+    if person.partitions is not None:
+        shown = {found.equalities.find(column.key): column.column.name for column in person.columns if column.key}
+        names = [shown.get(found.equalities.find(column)) for column in row or ()]
+        return tuple(dict.fromkeys(name for name in names if name is not None)) if names and all(names) else None
     led = [column for column in person.columns if column.column.name in unit.columns and column.key is not None]
     others = [column for column in person.columns if column.is_key and column.column.name not in unit.columns]
     position = OwnerPosition("", tuple(column.key for column in led if column.key is not None))
@@ -205,24 +256,54 @@ def _key(found: Provenance, person: PersonTable, unit: ForeignKey) -> tuple[str,
 
 def _declared(column: PersonColumn, most: int | None) -> ColumnPolicy:
     """The public range of a column: a count is at most the number of tuples by declared fan-outs."""
-    if most is None or not isinstance(column.value, exp.Count) or column.declared.range is None:
+    value = column.value.this if isinstance(column.value, exp.Window) else column.value
+    if most is None or not isinstance(value, _COUNTS) or column.declared.range is None:
         return column.declared
     low, high = column.declared.range
     return replace(column.declared, range=(low, max(low, min(high, float(most)))))
 
 
 def _rows(
-    query: BoundQuery, found: Provenance, person: PersonTable, owner: OwnerPosition, unit: ForeignKey
+    query: BoundQuery,
+    found: Provenance,
+    person: PersonTable,
+    owner: OwnerPosition,
+    units: Sequence[ForeignKey],
+    row: Sequence[ColumnRef] | None,
 ) -> exp.Select:
-    """The SELECT: the completed join of owned tuples whose keys lead to their owner, grouped."""
+    """The SELECT: the completed join of owned tuples whose keys lead to their owner, grouped or with its windows."""
     select = complete_provenance(join_tables(query.tables, query.predicates), found.completions, found.ends)
     select = filter_semi_joins(select, query.semi_joins) if query.semi_joins else select
     leading = [
-        column.key for column in person.columns if column.column.name in unit.columns and column.key is not None
+        column.key
+        for column in person.columns
+        if any(column.column.name in unit.columns for unit in units) and column.key is not None
     ]
     unsure = [column for column in dict.fromkeys([*owner.columns, *leading]) if not found.equalities.known(column)]
     add_conditions(select, [exp.Is(this=bound_column(*one), expression=exp.Null(), negate=True) for one in unsure])
-    select.set("expressions", [named_sql(copied(column.value), column.column.name) for column in person.columns])
+    values = [_without_ties(column.value, row) if column.ties else copied(column.value) for column in person.columns]
+    names = [column.column.name for column in person.columns]
+    select.set("expressions", [named_sql(value, name) for value, name in zip(values, names, strict=True)])
+    if person.partitions is not None:
+        return select
     places = [place for place, column in enumerate(person.columns, 1) if column.is_key]
     select.set("group", exp.Group(expressions=[exp.Literal.number(place) for place in places]))
     return select
+
+
+def _without_ties(value: exp.Expr, row: Sequence[ColumnRef] | None) -> exp.Expr:
+    """A window function whose ORDER BY ends with the key of its row.
+
+    Raises: UnsupportedSQL if the rows have no key.
+    """
+    if row is None:
+        message = "a window function that reads the order of rows needs a table with a key"
+        raise UnsupportedSQL(message, hint="use rank(), dense_rank(), or an aggregate without ROWS")
+    value = copied(value)
+    for window in [value, *value.find_all(exp.Window)]:
+        if isinstance(window, exp.Window):
+            order = window.args.get("order")
+            known = [] if order is None else order.expressions
+            last = [exp.Ordered(this=bound_column(*column), desc=False, nulls_first=False) for column in row]
+            window.set("order", exp.Order(expressions=[*known, *last]))
+    return value

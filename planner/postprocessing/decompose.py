@@ -29,6 +29,7 @@ from planner.binding.group_keys import distinct_as_groups
 from planner.binding.limit_offset import output_name
 from planner.binding.person_tables import grouped_select
 from planner.binding.scope import table_reference
+from planner.binding.windowed_rows import first_rows, windowed_select, windows_apart
 from planner.errors import StatementTooComplex
 from planner.policy.policy import Policy
 from planner.policy.table_lookup import find_table
@@ -200,9 +201,24 @@ class _Decomposition:
             return Reads.ROWS, node
         return Reads.ANSWERS, self._released(node, visible)
 
+    def _reads(self, query: exp.Query, visible: _Visible) -> Reads | None:
+        """What a query reads, which is split in place but asked nowhere; None if it cannot be split."""
+        trial = _Decomposition(self._schema, self._policy, self._search_path)
+        try:
+            return trial.query(query, visible)[0]
+        except NotComposed:
+            return None
+
     def _named_query(self, node: exp.Query, visible: _Visible) -> tuple[Reads, exp.Query]:
-        """As `query`, for FROM and WITH: a query with a group per person lists private rows and is no answer."""
-        select = grouped_select(node)
+        """As `query`, for FROM and WITH: a query with a group or rows per person is no answer."""
+        apart = windows_apart(node)
+        listed = windowed_select(apart)
+        if listed is not None and (apart is not node or first_rows(listed) is not None):
+            alone = copied(listed)
+            alone.set("distinct", None)
+            if self._reads(alone, visible) is Reads.ROWS:
+                return Reads.ROWS, node
+        select = grouped_select(apart)
         if select is not None:
             try:
                 alone = self._with_rows(copied(select), visible)
@@ -344,11 +360,7 @@ class _Decomposition:
             return None if self._names_column(select, name, visible, but=aliases) else True
 
         def asks_answers(inner: exp.Query) -> bool:
-            trial = _Decomposition(self._schema, self._policy, self._search_path)
-            try:
-                return trial.query(copied(inner), visible)[0] is Reads.ANSWERS
-            except NotComposed:
-                return False
+            return self._reads(copied(inner), visible) is Reads.ANSWERS
 
         found = part_from_answers(select, items, of_answers, asks_answers)
         if found is None and items:

@@ -40,6 +40,7 @@ from planner.rewriting.dialects.duckdb_and_spark import (
     moments_of_difference,
     numeric,
     truth,
+    window,
 )
 from planner.schema import Schema, Table
 from planner.sql.datetimes import Pattern, patterns
@@ -342,9 +343,10 @@ def _aggregate(call: exp.Expr, value: Typed, distinct: bool) -> Typed:
     return Typed(as_decimal(sql, kind), kind)
 
 
-_AGGREGATES: Handlers = dict.fromkeys(
-    (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max, exp.Filter), SHARED.aggregate(_aggregate)
-)
+_AGGREGATES: Handlers = {
+    **dict.fromkeys((exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max, exp.Filter), SHARED.aggregate(_aggregate)),
+    exp.Window: window,
+}
 """For subqueries that act as tables, and for statements over public tables."""
 
 

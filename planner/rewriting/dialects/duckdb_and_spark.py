@@ -431,6 +431,33 @@ class Differences:
         return handler
 
 
+_RANKS = (exp.RowNumber, exp.Ntile, exp.Rank, exp.DenseRank)
+
+
+def window(node: exp.Expr, write: Write) -> Typed:
+    """A window function. An aggregate may be cast, and its window stands within the cast."""
+    call = node.this
+    if isinstance(call, _RANKS):
+        value = Typed(call.copy(), SqlType(Family.INTEGER))
+    elif isinstance(call, (exp.PercentRank, exp.CumeDist)):
+        value = floating(call.copy())
+    elif isinstance(call, (exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue, exp.NthValue)):
+        argument = write(call.this)
+        made = call.copy()
+        made.set("this", argument.sql)
+        value = Typed(made, argument.type)
+    else:
+        value = write(call)
+    parts = [write(part).sql for part in node.args.get("partition_by") or []]
+    over = exp.Window(this=None, partition_by=parts, over="OVER")
+    for part in ("order", "spec"):
+        if node.args.get(part) is not None:
+            over.set(part, node.args[part].copy() if part == "spec" else write(node.args[part]).sql)
+    cast = isinstance(value.sql, exp.Cast)
+    over.set("this", value.sql.this if cast else value.sql)
+    return Typed(exp.Cast(this=over, to=value.sql.args["to"]) if cast else over, value.type)
+
+
 def _connected(node: exp.Expr, write: Write) -> Typed:
     return truth(type(node)(this=write(node.this).sql, expression=write(node.args["expression"]).sql))
 

@@ -114,6 +114,13 @@ def _ordered(node: exp.Expr, write: Write) -> Typed:
     return HANDLERS[type(node)](node, write)
 
 
+def _sorted(node: exp.Expr, write: Write) -> Typed:
+    value = write(node.this)
+    if value.type.is_string:
+        raise UnsupportedSQL("the order of texts depends on PostgreSQL's collation")
+    return replace(value, sql=exp.Ordered(**{**node.args, "this": value.sql}))
+
+
 def _equal(node: exp.Expr, write: Write) -> Typed:
     if any(part.type.family is Family.CHAR for part in _operands(node, write)):
         node = node.transform(_without_blanks)
@@ -144,4 +151,5 @@ _HANDLERS: Handlers = {
     **dict.fromkeys((exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.Least, exp.Greatest, exp.Max), _ordered),
     **dict.fromkeys((exp.EQ, exp.NEQ, exp.In, exp.NullSafeEQ, exp.NullSafeNEQ), _equal),
     exp.Like: _like,
+    exp.Ordered: _sorted,
 }

@@ -36,6 +36,7 @@ from planner.rewriting.dialects.duckdb_and_spark import (
     floating,
     numeric,
     truth,
+    window,
 )
 from planner.rewriting.dialects.spark_casts import (
     LITERALS,
@@ -310,7 +311,8 @@ _VALUES: Handlers = {
     exp.Like: _like,
     exp.Table: _table,
 }
-_AGGREGATES: Handlers = dict.fromkeys(
-    (exp.Count, exp.Sum, exp.Min, exp.Max, exp.Filter), SHARED.aggregate(_aggregate)
-)
+_AGGREGATES: Handlers = {
+    **dict.fromkeys((exp.Count, exp.Sum, exp.Min, exp.Max, exp.Filter), SHARED.aggregate(_aggregate)),
+    exp.Window: window,
+}
 """For subqueries that act as tables, and for statements over public tables."""

@@ -19,13 +19,12 @@ NOT_TO_BE_ANSWERED = {
 
 _EXTREMES = "MIN and MAX"
 _SCALARS = "a subquery as a number beside private rows"
-_WINDOWS = "windows over one person's rows"
 
 GAPS = {
     **dict.fromkeys(("bi16", "ana18"), "a histogram of counts that nothing bounds"),
     **dict.fromkeys(("exe22",), _EXTREMES), **dict.fromkeys(("exe14", "exe27", "exe28", "ana10"), _SCALARS),
     "ana17": "quartiles of people: windows over rows of several", "ana29": "groups by session, which is no key",
-    "ana31": _WINDOWS, "ana35": "INTERSECT of private rows", "bi20": "SUM(DISTINCT)",
+    "ana35": "INTERSECT of private rows", "bi20": "SUM(DISTINCT)",
     "peer18": "a join that no key connects, unless the policy allows `unbounded_joins`",
 }  # fmt: skip
 """By name, the feature that a text waits for, whose answer could be private."""

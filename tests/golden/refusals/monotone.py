@@ -75,13 +75,19 @@ NOT_MONOTONE = (
     Refusal("WITH x AS (SELECT o_orderkey FROM orders ^LIMIT 10) SELECT count(*) FROM x", UnsupportedSQL, "LIMIT"),
     Refusal("SELECT count(*) FROM (SELECT o_orderkey FROM orders ^OFFSET 10) AS x", UnsupportedSQL, "OFFSET"),
     Refusal("SELECT ^count(*) OVER () FROM orders", UnsupportedSQL, "window"),
-    Refusal("SELECT sum(o_totalprice) FROM (SELECT o_totalprice, ^row_number() OVER (PARTITION BY o_custkey"
-     " ORDER BY o_orderdate) AS n FROM orders) x WHERE n = 1", UnsupportedSQL, "window", "min(x) or max(x)",
-     "SELECT sum(o_totalprice) FROM orders o JOIN (SELECT o_custkey, min(o_orderdate) AS d FROM orders"
-     " GROUP BY o_custkey) x ON x.o_custkey = o.o_custkey AND o.o_orderdate = x.d"),
-    Refusal("SELECT count(*) FROM (SELECT ^DISTINCT ON (o_custkey) o_orderstatus FROM orders) x", UnsupportedSQL,
-     "DISTINCT ON", "in a subquery of FROM", "SELECT avg(d - DATE '1992-01-01') FROM (SELECT o_custkey,"
-     " max(o_orderdate) AS d FROM orders GROUP BY o_custkey) x"),
+    Refusal("SELECT sum(o_totalprice) FROM (SELECT o_totalprice, ^row_number() OVER (PARTITION BY o_clerk"
+     " ORDER BY o_orderdate) AS n FROM orders) x WHERE n = 1", UnsupportedSQL, "other people's rows", "PARTITION BY",
+     "SELECT sum(o_totalprice) FROM (SELECT o_totalprice, row_number() OVER (PARTITION BY o_custkey, o_clerk"
+     " ORDER BY o_orderdate) AS n FROM orders) x WHERE n = 1"),
+    Refusal("SELECT o_custkey, ^row_number() OVER (PARTITION BY o_custkey ORDER BY o_orderdate) FROM orders",
+     UnsupportedSQL, "window", "in a subquery of FROM", "SELECT sum(n) FROM (SELECT o_custkey, row_number() OVER"
+     " (PARTITION BY o_custkey ORDER BY o_orderdate) AS n FROM orders) x"),
+    Refusal("SELECT count(*) FROM (SELECT ^DISTINCT ON (o_clerk) o_orderstatus FROM orders) x", UnsupportedSQL,
+     "DISTINCT ON", "DISTINCT ON",
+     "SELECT count(*) FROM (SELECT DISTINCT ON (o_clerk, o_custkey) o_orderstatus FROM orders) x"),
+    Refusal("SELECT ^DISTINCT ON (o_custkey) o_orderstatus FROM orders", UnsupportedSQL, "DISTINCT ON",
+     "in a subquery of FROM",
+     "SELECT count(*) FROM (SELECT DISTINCT ON (o_custkey) o_orderstatus FROM orders) x"),
     Refusal("WITH ^RECURSIVE x AS (SELECT src FROM knows) SELECT count(*) FROM x", UnsupportedSQL, "RECURSIVE",
      "as many times as the path is long", "SELECT count(*) FROM knows a JOIN knows b ON a.dst = b.src"),
     Refusal("SELECT count(*) FROM customer, ^LATERAL (SELECT o_orderkey FROM orders WHERE o_custkey = c_custkey) AS"

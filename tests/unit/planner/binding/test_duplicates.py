@@ -43,8 +43,8 @@ def test_where_it_matters_it_is_refused() -> None:
     for sql in [
         f"SELECT count(*) FROM ({BUYERS} LIMIT 3) AS b",
         "SELECT count(*) FROM (SELECT DISTINCT o_custkey + 1 FROM orders) AS b",
-        "SELECT count(*) FROM (SELECT DISTINCT ON (o_custkey) o_custkey, o_orderdate FROM orders) AS b",
-        "SELECT count(DISTINCT o_custkey) FROM (SELECT DISTINCT ON (o_custkey) o_custkey FROM orders) AS b",
+        "SELECT count(*) FROM (SELECT DISTINCT ON (o_clerk) o_custkey, o_orderdate FROM orders) AS b",
+        "SELECT count(DISTINCT o_custkey) FROM (SELECT DISTINCT ON (o_orderdate) o_custkey FROM orders) AS b",
         joined.format("SELECT o_custkey AS k, o_clerk FROM orders GROUP BY 1"),
         joined.format("SELECT o_custkey AS k FROM orders GROUP BY ROLLUP (1)"),
     ]:  # fmt: skip
