@@ -165,7 +165,7 @@ _OF_WINDOWS = (exp.RowNumber, exp.Ntile, exp.Rank, exp.DenseRank, exp.PercentRan
                exp.LastValue, exp.Lag, exp.Lead, exp.NthValue)  # fmt: skip
 """Functions that stand before OVER only."""
 
-_ALLOWED = {
+_ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
     **ALLOWED,
     exp.Select: ALLOWED[exp.Select] | {"windows"},
     exp.Distinct: ALLOWED[exp.Distinct] | {"on"},
