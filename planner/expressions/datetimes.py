@@ -396,6 +396,30 @@ def extracted_of_difference(node: exp.Expr, binder: Binder) -> Scalar:
     return extracted(node, binder)
 
 
+_LENGTHS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3_600, "DAY": _DAY, "WEEK": 7 * _DAY}
+
+
+def in_seconds(node: exp.Expr) -> exp.Expr:
+    """A comparison of a difference with an interval, in seconds: `a - b > INTERVAL '30' MINUTE`; others unchanged.
+
+    PostgreSQL compares intervals as if a day had 24 hours, and a difference has no months.
+
+    >>> from sqlglot import parse_one
+    >>> in_seconds(parse_one("a - b > INTERVAL '30' MINUTE", dialect="postgres")).sql("postgres")
+    'EXTRACT(EPOCH FROM a - b) > 1800'
+    """
+    for side, other in (("this", "expression"), ("expression", "this")):
+        interval, difference = node.args[side].unnest(), node.args[other].unnest()
+        if isinstance(interval, exp.Interval) and isinstance(difference, exp.Sub):
+            amount, unit = literals.interval_of(interval, _MOST)
+            if unit in _LENGTHS:
+                seconds = exp.Extract(this=exp.var("EPOCH"), expression=copied(difference))
+                made = type(node)(**{other: seconds, side: _whole(amount * _LENGTHS[unit])})
+                made.meta.update(node.meta)
+                return made
+    return node
+
+
 def age(node: exp.Expr, binder: Binder) -> Scalar:
     """Refuse age(a, b) outside of EXTRACT: its months have no fixed length. Raises: UnsupportedSQL."""
     hint = "write extract(year FROM age(a, b)), or CAST(a AS DATE) - CAST(b AS DATE), a number of days"

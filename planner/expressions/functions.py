@@ -61,6 +61,11 @@ _CLOCK = Function("-> timestamp or date", "replaced by a literal before anything
 
 _TIMES = (Family.TIMESTAMP, Family.TIMESTAMPTZ)
 
+
+def _compared(node: exp.Expr, binder: Binder) -> Scalar:
+    return predicates.compared(datetimes.in_seconds(node), binder)
+
+
 _A_DAY = exp.Interval(this=exp.Literal.string("1"), unit=exp.var("DAY"))
 
 
@@ -168,12 +173,12 @@ TABLE: dict[type[exp.Expr], Function] = {
     exp.Localtimestamp: _CLOCK,
     exp.CurrentDate: _CLOCK,
     # conditions
-    exp.EQ: Function(_COMPARES, _EXACT, predicates.compared, _BOTH),
-    exp.NEQ: Function(_COMPARES, _EXACT, predicates.compared, _BOTH),
-    exp.LT: Function(_COMPARES, _EXACT, predicates.compared, _BOTH),
-    exp.LTE: Function(_COMPARES, _EXACT, predicates.compared, _BOTH),
-    exp.GT: Function(_COMPARES, _EXACT, predicates.compared, _BOTH),
-    exp.GTE: Function(_COMPARES, _EXACT, predicates.compared, _BOTH),
+    exp.EQ: Function(_COMPARES, _EXACT, _compared, _BOTH),
+    exp.NEQ: Function(_COMPARES, _EXACT, _compared, _BOTH),
+    exp.LT: Function(_COMPARES, _EXACT, _compared, _BOTH),
+    exp.LTE: Function(_COMPARES, _EXACT, _compared, _BOTH),
+    exp.GT: Function(_COMPARES, _EXACT, _compared, _BOTH),
+    exp.GTE: Function(_COMPARES, _EXACT, _compared, _BOTH),
     exp.Between: Function("three values of one type -> boolean", _EXACT,
         predicates.between, frozenset({"this", "low", "high", "symmetric"})),
     exp.In: Function("value, literals -> boolean", _EXACT, predicates.listed, frozenset({"this", "expressions"})),

@@ -46,6 +46,23 @@ SELECT
   CAST(LEAST(
     COUNT(
       CASE
+        WHEN EXTRACT(EPOCH FROM (
+          CAST(CASE
+            WHEN "lineitem_0"."l_receiptdate" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE)
+            THEN "lineitem_0"."l_receiptdate"
+          END AS TIMESTAMP) - CAST(CASE
+            WHEN "lineitem_0"."l_shipdate" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE)
+            THEN "lineitem_0"."l_shipdate"
+          END AS TIMESTAMP)
+        )) <= 129600
+        THEN 1
+      END
+    ),
+    4294967296
+  ) * 1073741824 AS BIGINT) AS "w2",
+  CAST(LEAST(
+    COUNT(
+      CASE
         WHEN CAST(EXTRACT(DAY FROM (
           CAST(CASE
             WHEN "lineitem_0"."l_receiptdate" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE)
@@ -59,7 +76,7 @@ SELECT
       END
     ),
     4294967296
-  ) * 1073741824 AS BIGINT) AS "w2",
+  ) * 1073741824 AS BIGINT) AS "w3",
   CAST(LEAST(
     COUNT(
       CASE
@@ -76,7 +93,7 @@ SELECT
       END
     ),
     4294967296
-  ) * 1073741824 AS BIGINT) AS "w3",
+  ) * 1073741824 AS BIGINT) AS "w4",
   CAST(LEAST(
     SUM(
       CAST(GREATEST(
@@ -104,7 +121,7 @@ SELECT
       ) AS BIGINT)
     ),
     4611686018427387904
-  ) AS BIGINT) AS "w4"
+  ) AS BIGINT) AS "w5"
 FROM "public"."lineitem" AS "lineitem_0"
 LEFT JOIN "public"."orders" AS "orders_1"
   ON "lineitem_0"."l_orderkey" = "orders_1"."o_orderkey"
