@@ -303,7 +303,9 @@ def _key_column(key: BoundKey, scope: Scope, given: Sequence[exp.Expr], name: st
     kind, value = _written_as(key.type), copied(key.value)
     if kind is None or (scalar.zoned and key.type.family is not Family.TIMESTAMP):
         hint = "group by numbers, texts, dates or timestamps"
-        raise UnsupportedSQL(f"a subquery per person cannot GROUP BY a {scalar.kind}", hint=hint, position=key.position)
+        raise UnsupportedSQL(
+            f"a subquery per person cannot GROUP BY a {scalar.kind}", hint=hint, position=key.position
+        )
     if scalar.zoned:  # its SQL is the timestamp at UTC
         kind, value = "timestamp with time zone", exp.AtTimeZone(this=value, zone=exp.Literal.string("UTC"))
     declared = _declared(scalar)

@@ -183,7 +183,7 @@ class KeySources:
         return self._referenced(column, table) or self._within(column)
 
     def _within(self, column: ColumnRef) -> tuple[Source, ColumnRef] | None:
-        """The rows of a public table inside a per-person subquery, if the column is a key that names one of its columns.
+        """The rows of a public table inside a per-person subquery, if the column is a key that is one of its columns.
 
         Rows of the subquery have no other values, and perhaps NULL behind a LEFT JOIN. Keys of one table share them.
         """
