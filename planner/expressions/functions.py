@@ -4,8 +4,8 @@ Each row says what the function takes and returns, and why it fails for no row. 
 rewriting cannot, or the declared ranges prove its argument valid. The tests run examples
 (`tests/support/function_examples.py`) on PostgreSQL with hostile values.
 
-A denominator must be proved not to be zero; NULLIF(y, 0) is such a proof. `x / y` is never rewritten silently. Dates
-outside the years 1 to 9999, and `infinity`, give NULL in functions and arithmetic.
+`x / y` is NULL where y is zero, as with NULLIF(y, 0). Dates outside the years 1 to 9999, and `infinity`, give NULL in
+functions and arithmetic.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ TABLE: dict[type[exp.Expr], Function] = {
         _added_or_multiplied, _BOTH),
     exp.Sub: Function("as +; date - date -> days", _ARITHMETIC, _added_or_multiplied, _BOTH),
     exp.Mul: Function("numbers -> number", _ARITHMETIC, _added_or_multiplied, _BOTH),
-    exp.Div: Function("numbers -> number; whole ones drop the fraction", "the denominator is proved not to be zero",
+    exp.Div: Function("numbers -> number; whole ones drop the fraction", "NULL where the denominator is 0",
         of_number.quotient, _BOTH | {"typed", "safe"}),
     exp.Mod: Function("exact number, literal other than 0 -> number", "exact, and the divisor is a literal",
         of_number.remainder, _BOTH),

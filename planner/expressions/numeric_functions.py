@@ -22,9 +22,9 @@ _MAX_SCALE = 1000
 
 
 def quotient(node: exp.Expr, binder: Binder) -> Scalar:
-    """`x / y`, with y proved not to be zero: a literal, NULLIF(y, 0), or bounds without zero.
+    """`x / y`, which is NULL where y is zero. PostgreSQL would fail, which would reveal a row.
 
-    As in PostgreSQL, a quotient of whole numbers drops its fraction. Raises: UnsupportedSQL if y could be zero.
+    As in PostgreSQL, a quotient of whole numbers drops its fraction. Raises: UnsupportedSQL if y is the literal zero.
     """
     assert isinstance(node, exp.Binary)
     left, right = number(binder.scalar(node.left), binder), number(binder.scalar(node.right), binder)
@@ -35,12 +35,12 @@ def quotient(node: exp.Expr, binder: Binder) -> Scalar:
     if right.value is not None and exact is not None and right.digits is not None and right.value:
         plain = _exact_quotient(exact, right.value, right.digits)
     if right.value == 0:
-        raise _could_be_zero(node.right)
+        raise UnsupportedSQL("the divisor is zero", hint="divide by another number", at=node.right)
+    if _may_be_zero(right):
+        right = number(binder.scalar(exp.Nullif(this=node.right, expression=exp.Literal.number(0))), binder)
 
     def clamped() -> Measured:
         (a, x), (b, y) = left.measured(), right.measured()
-        if y is not None and not y.divides:
-            raise _could_be_zero(node.right)
         divisor = b if right.value is None else wrap(canonical_sql(right.value))
         sql: exp.Expr = exp.Div(this=wrap(a), expression=wrap(divisor), typed=True)
         if x is None or y is None:
@@ -57,9 +57,11 @@ def quotient(node: exp.Expr, binder: Binder) -> Scalar:
     return result
 
 
-def _could_be_zero(node: exp.Expr) -> UnsupportedSQL:
-    hint = "write x / NULLIF(y, 0), or ask for both sums and divide them"
-    return UnsupportedSQL("the divisor could be zero", hint=hint, at=node)
+def _may_be_zero(divisor: Scalar) -> bool:
+    if divisor.value is not None:
+        return False
+    bounds = divisor.measured()[1]
+    return bounds is not None and not bounds.divides
 
 
 def _exact_quotient(left: arithmetic.Exact, value: Decimal, divisor: Digits) -> arithmetic.Exact:

@@ -28,7 +28,7 @@ EXAMPLES_OF: dict[type[exp.Expr], tuple[str, ...]] = {
     exp.Sqrt: ("sqrt(abs({f}))", "sqrt({i} * {i})", "sqrt(greatest({n}, 0))"),
     exp.Ln: ("ln(greatest({f}, 1))", "ln({i} * {i} + 1)", "ln(NULLIF(abs({n}), 0))"),
     exp.Log: (
-        "log(greatest({f}, 0.5))", "log10(abs({n}) + 1)", "log(2, greatest({n}, 1))", "log(1000003, abs({f}) + 1)",
+        "log(greatest({f}, 0.5))", "log10(abs({n}) + 1)", "log(2, greatest({n}, 1))",
     ),
     exp.WidthBucket: (
         "width_bucket({i}, 0, 100, 7)", "width_bucket({n}, -2.5, 10.1, 3)", "width_bucket({f}, -0.3, 7, 11)",

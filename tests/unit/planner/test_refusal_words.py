@@ -39,7 +39,7 @@ _ASKED: list[tuple[str, str, str]] = [
     ("SELECT ^TOP (5) country, count(*) FROM customers GROUP BY country", "top", "LIMIT 5"),
     ("SELECT country, count(*) FROM customers GROUP BY country LIMIT 5^, 10", "LIMIT takes one number", "OFFSET 5"),
     ("SELECT country, count(*) FROM customers GROUP BY country ^QUALIFY row_number() OVER (ORDER BY count(*)) < 3",
-     "QUALIFY", "the FROM of another"),
+     "QUALIFY", "with its rank into FROM"),
     ("SELECT count(*) FROM orders WHERE ^ROW(status, channel) = ROW('a', 'b')", "row", "leave the word out"),
     ("SELECT ^ISNULL(city, 'x'), count(*) FROM customers GROUP BY 1", "isnull", "coalesce(x, y)"),
     ("WITH ^RECURSIVE t AS (SELECT customer_id FROM customers) SELECT count(*) FROM t", "RECURSIVE", "WITH alone"),
