@@ -322,7 +322,8 @@ def text_literal(node: exp.Expr, what: str, example: str = "a") -> str:
     if isinstance(node, exp.DPipe):  # '%' || $1 || '%', before its value is known
         return text_literal(node.left, what) + text_literal(node.right, what)
     if not (isinstance(node, exp.Literal) and node.is_string):
-        raise UnsupportedSQL(f"{what} that is not a literal is not supported", at=node)
+        hint = "write the text itself, in single quotes"
+        raise UnsupportedSQL(f"{what} that is not a literal is not supported", hint=hint, at=node)
     if "\0" in node.name:
         raise InvalidSyntax("this character cannot be part of a text", at=node)
     return node.name

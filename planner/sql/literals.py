@@ -84,8 +84,8 @@ def constant(node: exp.Expr) -> exp.Expr:
 
     >>> from sqlglot import parse_one
     >>> texts = ("('month'::varchar)", "'7'::int", "7 || ' days'::text", "'abc'::varchar(2)", "$1::int", "a::int")
-    >>> [constant(parse_one(text, dialect="postgres")).sql("postgres") for text in texts]
-    ["'month'", '7', "'7 days'", "'ab'", '$1', 'CAST(a AS INT)']
+    >>> [constant(parse_one(text, dialect="postgres")).sql("postgres") for text in (*texts, "upper('%a%')")]
+    ["'month'", '7', "'7 days'", "'ab'", '$1', 'CAST(a AS INT)', "'%A%'"]
     """
     node = node.unnest()
     if isinstance(node, exp.Cast):
@@ -97,6 +97,12 @@ def constant(node: exp.Expr) -> exp.Expr:
         return _joined((node.left, node.right)) or node
     if isinstance(node, exp.Concat):
         return _joined(node.expressions) or node
+    if isinstance(node, (exp.Upper, exp.Lower)):
+        text = constant(node.this)
+        if isinstance(text, exp.Literal) and text.is_string and text.name.isascii():  # other letters need a locale
+            return _noted(
+                exp.Literal.string(text.name.upper() if isinstance(node, exp.Upper) else text.name.lower()), text
+            )
     return node
 
 
