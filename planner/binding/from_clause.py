@@ -14,6 +14,7 @@ from planner.binding.bound_query import BoundQuery, BoundSemiJoin, BoundTable, O
 from planner.binding.conditions import is_strict, normal_form
 from planner.binding.derived_columns import NAMESPACE, named, project, select_project_join, within_view
 from planner.binding.group_keys import GroupKeys
+from planner.binding.lateral import decorrelated, lateral_select, only_joins
 from planner.binding.outer_select import groups_itself, inner_answer
 from planner.binding.person_tables import (
     OwnRows,
@@ -25,13 +26,24 @@ from planner.binding.person_tables import (
 from planner.binding.scope import Meaning, Scope, Source, Tables
 from planner.binding.semi_joins import is_semi_join, joined_inside, semi_join
 from planner.binding.windowed_rows import WindowedRows, windowed_select, windows_apart
-from planner.errors import InvalidSyntax, PlannerError, UnknownColumn, UnsupportedSQL
+from planner.errors import InvalidSyntax, PlannerError, UnknownColumn, UnknownTable, UnsupportedSQL
 from planner.expressions.bind_scalar import bind_predicate
 from planner.expressions.predicates import conjuncts, entailed
 from planner.policy.policy import Policy
 from planner.released_expression import Display
 from planner.schema import ForeignKey, Schema, Table
-from planner.sql.trees import bound_column, column_ref, columns_of, fold, holds, named_as, nodes, position_of
+from planner.sql.trees import (
+    bound_column,
+    column_ref,
+    columns_of,
+    copied,
+    fold,
+    holds,
+    named_as,
+    nodes,
+    position_of,
+    rebuilt,
+)
 
 NOT_OWN_ROWS = "LEFT JOIN to a private table is not supported: one person's row would replace another row"
 """Refuses optional rows whose owners are not those of the rows beside them (`planner.sensitivity.own_rows`)."""
@@ -134,7 +146,12 @@ class _FromClause:
             first, joins = joins[0].this, [mirror, *joins[1:]]
         tree = self._item(first)
         for join in joins:
-            tree = self._item(join.this) if is_comma(join) else [*tree, *self._join(join, tree)]
+            if is_comma(join) and isinstance(join.this, exp.Lateral):
+                cross = exp.Join(this=join.this, kind="CROSS")
+                cross.meta.update(join.meta)
+                tree = self._join(cross, list(self.scope.sources))
+            else:
+                tree = self._item(join.this) if is_comma(join) else [*tree, *self._join(join, tree)]
 
     def _mirror(self, first: exp.Expr, join: exp.Join) -> exp.Join:
         """Write `table RIGHT JOIN other ON ...` as the join of `other LEFT JOIN table ON ...`."""
@@ -291,8 +308,11 @@ class _FromClause:
 
     def _join(self, join: exp.Join, tree: list[Source]) -> list[Source]:
         before, semi_joins = len(self._flat.predicates), len(self._flat.semi_joins)
-        right = self._item(join.this)
         condition = join.args.get("on")
+        if isinstance(join.this, exp.Lateral):
+            right, beside, one_row = self._lateral(join.this)
+        else:
+            right, beside, one_row = self._item(join.this), (), False
         found = [bind_predicate(equal, self.scope) for equal in self.scope.merged(join, tree, right)]
         if condition is None and not found and join.method != "NATURAL" and join.kind in ("", "INNER", "OUTER"):
             raise InvalidSyntax(
@@ -300,6 +320,15 @@ class _FromClause:
             )
         if condition is not None:
             found += self._bound(conjuncts(condition), [*tree, *right])
+        found += self._bound(beside, [*tree, *right])
+        if one_row:
+            if condition is not None and condition != exp.true():
+                hint = "write ON true, and the condition in WHERE"
+                raise UnsupportedSQL("this ON beside LATERAL is not supported", hint=hint, at=join)
+            self._make_outer(tree, right, found, join)
+            return [self._counted_from_zero(right[0])]
+        if right[0].first == right[0].last:
+            return right
         if join.kind == "CROSS":
             left_alias, right_alias = (self.scope.tables[side[0].first].alias for side in (tree, right))
             self._flat.crossed.append((left_alias, right_alias))
@@ -317,6 +346,56 @@ class _FromClause:
         else:
             self._flat.predicates.extend(found)
         return right
+
+    def _lateral(self, node: exp.Lateral) -> tuple[list[Source], Sequence[exp.Expr], bool]:
+        """Enter a LATERAL subquery: its source, the conditions of its join, and whether there is always one row."""
+        select, position = lateral_select(node), position_of(node)
+        name, columns = named_as(node)
+        visible = common_tables(select, self._visible)
+        if only_joins(select):
+            first = len(self.scope.tables)
+            if select.args.get("from_") is None and select.args.get("where") is None:
+                inner = Scope(self._flat.tables, self.scope)
+            else:
+                inner = bind_from(select_project_join(select, position), self._flat, visible, self.scope)
+            shown = named(project(select, inner), columns, position)
+            source = Source(name, None, shown, first, len(self.scope.tables))
+            return [self.scope.add(source, position)], (), False
+        bare = copied(select)
+        bare.set("where", None)
+        own = bind_from(bare, Flattened(self._flat.tables.apart()), visible)
+
+        def is_own(column: exp.Column) -> bool:
+            try:
+                own.resolve(column)
+            except (UnknownColumn, UnknownTable):
+                return False
+            return True
+
+        apart = decorrelated(select, name, is_own)
+        source = self.scope.add(self._derived(name, apart.select, visible, columns, position), position)
+        return [source], apart.conditions, apart.one_row
+
+    def _counted_from_zero(self, source: Source) -> Source:
+        """Let the counts of a per-person subquery that a LEFT JOIN does not find be zero."""
+        person = self.scope.tables[source.first].person
+        assert person is not None, "it groups by its owner"
+        counts = {one.column.name for one in person.columns if isinstance(one.value, exp.Count)}
+
+        def counted(node: exp.Expr) -> exp.Expr:
+            if isinstance(node, exp.Column):
+                zero = [exp.Literal.number(0)]
+                return exp.Coalesce(this=node, expressions=zero) if node.name in counts else node
+            return rebuilt(node, counted)
+
+        columns = {
+            name: counted(bound_column(*meaning) if isinstance(meaning, tuple) else meaning)
+            for name, meaning in source.columns.items()
+            if meaning is not None
+        }
+        made = replace(source, columns=columns)
+        self.scope.sources[self.scope.sources.index(source)] = made
+        return made
 
     def _is_public(self, tree: list[Source]) -> bool:
         return all(self._flat.tables.is_public(entry.table) for entry in self.scope.entries(tree))

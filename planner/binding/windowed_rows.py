@@ -60,8 +60,8 @@ def windows_apart(body: exp.Expr) -> exp.Expr:
     """Write windows beside GROUP BY over a subquery with the groups, and those beside DISTINCT inside one.
 
     >>> from sqlglot import parse_one
-    >>> windows_apart(parse_one("SELECT a, rank() OVER (ORDER BY sum(x)) AS r FROM t GROUP BY 1")).sql()
-    'SELECT a, RANK() OVER (ORDER BY "c2") AS r FROM (SELECT a AS a, SUM(x) AS "c2" FROM t GROUP BY a) AS "rows"'
+    >>> windows_apart(parse_one("SELECT rank() OVER (ORDER BY sum(x)) AS r FROM t GROUP BY a")).sql()
+    'SELECT RANK() OVER (ORDER BY "c1") AS "r" FROM (SELECT SUM(x) AS "c1" FROM t GROUP BY a) AS "rows"'
     """
     select = select_within(body)
     if select is None or not any(map(_has_window, select.expressions)):

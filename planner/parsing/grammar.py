@@ -170,6 +170,7 @@ _ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
     exp.Select: ALLOWED[exp.Select] | {"windows"},
     exp.Distinct: ALLOWED[exp.Distinct] | {"on"},
     exp.Window: frozenset({"this", "partition_by", "order", "spec", "over", "alias"}),
+    exp.Lateral: frozenset({"this", "alias"}),
     exp.WindowSpec: frozenset({"kind", "start", "start_side", "end", "end_side"}),
     **dict.fromkeys(_OF_WINDOWS, frozenset({"this", "offset", "default"})),
 }
@@ -241,11 +242,7 @@ _NAMES: dict[type[exp.Expr], tuple[str, str | None]] = {
         "select count(DISTINCT a.key) from the first, WHERE NOT EXISTS (SELECT 1 FROM the second AS b "
         "WHERE b.key = a.key)",
     ),
-    exp.Lateral: (
-        "LATERAL",
-        "join the tables themselves; for the latest row alone, add NOT EXISTS (SELECT 1 FROM t AS b "
-        "WHERE b.key = a.key AND b.at > a.at)",
-    ),
+    exp.Lateral: ("LATERAL", "join the tables themselves"),
     exp.Values: ("VALUES", "list the values in WHERE: x IN (value, ...)"),
     exp.ByteString: ("an escape string E'...'", "write a plain string '...'"),
     exp.SimilarTo: ("SIMILAR TO", "write x LIKE 'a%' OR x LIKE 'b%'"),
@@ -288,7 +285,7 @@ _JOINS_INSTEAD = {
 }
 _INNER = "use an inner JOIN; rows without a match cannot be counted here"
 _JOIN_KINDS = frozenset({"", "INNER", "CROSS", "OUTER"})
-_IN_FROM = (exp.From, exp.Join, exp.CTE)
+_IN_FROM = (exp.From, exp.Join, exp.CTE, exp.Lateral)
 COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 
 

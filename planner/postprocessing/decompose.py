@@ -291,12 +291,19 @@ class _Decomposition:
             if isinstance(inner, exp.Subquery) and isinstance(item, exp.Lateral):
                 item, inner = inner, inner.this
             if isinstance(inner, exp.Query):
+                if isinstance(item.parent, exp.Lateral) and Reads.ROWS in self._tables_read(inner, visible):
+                    return Reads.ROWS
                 reads, body = self._named_query(inner, visible)
-                if reads is Reads.ROWS and isinstance(item.parent, exp.Lateral):
-                    raise NotComposed
                 item.set("this", body)
                 return reads
         return Reads.PUBLIC  # VALUES, functions of FROM, or what the grammar refuses
+
+    def _tables_read(self, query: exp.Query, visible: _Visible) -> set[Reads]:
+        """What the tables of a LATERAL subquery are, which is not split. Raises: NotComposed if some are answers."""
+        found = {self._table(table, visible) for table in tables_of(query)}
+        if Reads.ROWS in found and Reads.ANSWERS in found:
+            raise NotComposed
+        return found
 
     def _table(self, table: exp.Table, visible: _Visible) -> Reads:
         if not isinstance(table.this, exp.Identifier):

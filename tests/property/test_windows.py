@@ -69,6 +69,16 @@ OWN = {
     "several windows": "SELECT count(*) FROM (SELECT row_number() OVER (PARTITION BY l.visit ORDER BY l.id) AS n,"
     " count(*) OVER (PARTITION BY v.person, l.x) AS m FROM line AS l JOIN visit AS v ON v.id = l.visit) AS t"
     " WHERE n = m",
+    "LATERAL first": "SELECT count(*) FROM person AS p CROSS JOIN LATERAL (SELECT v.x FROM visit AS v WHERE"
+    " v.person = p.id AND v.x IS NOT NULL ORDER BY v.x DESC, v.id LIMIT 1) AS t WHERE t.x = 2",
+    "LATERAL second": "SELECT count(*) FROM person AS p LEFT JOIN LATERAL (SELECT id, x AS y FROM visit WHERE"
+    " person = p.id ORDER BY id LIMIT 1 OFFSET 1) AS t ON t.y = p.x WHERE t.id IS NULL",
+    "LATERAL count": "SELECT count(*) FROM visit AS v CROSS JOIN LATERAL (SELECT count(*) AS n, max(l.x) AS m FROM"
+    " line AS l WHERE l.visit = v.id AND l.x > 1) AS t WHERE n = 0 OR m = v.x",
+    "LATERAL rows": "SELECT count(*) FROM person AS p, LATERAL (SELECT v.x + p.x AS y FROM visit AS v WHERE"
+    " v.person = p.id) AS t, LATERAL (SELECT y * 2 AS z) AS u WHERE z > 4",
+    "LATERAL groups": "SELECT count(*) FROM person AS p JOIN LATERAL (SELECT v.x, count(*) AS n FROM visit AS v"
+    " WHERE v.person = p.id GROUP BY v.x) AS t ON t.n > 1",
 }
 """By form, a question whose windows see one person's rows. Its ORDER BY leaves no two rows equal that matter."""
 
@@ -83,6 +93,12 @@ OTHERS = {
     "a missing row": "SELECT count(*) FROM (SELECT count(*) OVER (PARTITION BY v.person) AS n FROM person AS p"
     " LEFT JOIN visit AS v ON v.person = p.id) AS t WHERE n > 1",
     "DISTINCT ON": "SELECT count(*) FROM (SELECT DISTINCT ON (x) x, id FROM visit ORDER BY x, id) AS t WHERE x = 2",
+    "LATERAL": "SELECT count(*) FROM person AS p CROSS JOIN LATERAL (SELECT v.id FROM visit AS v WHERE v.x = p.x"
+    " ORDER BY v.id LIMIT 1) AS t",
+    "LATERAL alone": "SELECT count(*) FROM person AS p CROSS JOIN LATERAL (SELECT id FROM visit ORDER BY id"
+    " LIMIT 1) AS t",
+    "LATERAL of a ward": "SELECT count(*) FROM ward AS w CROSS JOIN LATERAL (SELECT v.id FROM visit AS v WHERE v.x ="
+    " w.x ORDER BY v.id LIMIT 1) AS t",
     "a limit": "SELECT count(*) FROM (SELECT row_number() OVER (PARTITION BY person ORDER BY id) AS n FROM visit"
     " LIMIT 2) AS t WHERE n = 1",
 }

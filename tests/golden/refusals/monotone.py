@@ -90,13 +90,10 @@ NOT_MONOTONE = (
      "SELECT count(*) FROM (SELECT DISTINCT ON (o_custkey) o_orderstatus FROM orders) x"),
     Refusal("WITH ^RECURSIVE x AS (SELECT src FROM knows) SELECT count(*) FROM x", UnsupportedSQL, "RECURSIVE",
      "as many times as the path is long", "SELECT count(*) FROM knows a JOIN knows b ON a.dst = b.src"),
-    Refusal("SELECT count(*) FROM customer, ^LATERAL (SELECT o_orderkey FROM orders WHERE o_custkey = c_custkey) AS"
-     " x",
-     UnsupportedSQL, "LATERAL", "join", _JOINED),
-    Refusal("SELECT avg(o_totalprice) FROM customer, ^LATERAL (SELECT o_totalprice FROM orders WHERE o_custkey ="
-     " c_custkey ORDER BY o_orderdate DESC LIMIT 1) AS x", UnsupportedSQL, "LATERAL", "NOT EXISTS",
-     "SELECT avg(a.o_totalprice) FROM orders a WHERE NOT EXISTS (SELECT 1 FROM orders AS b"
-     " WHERE b.o_custkey = a.o_custkey AND b.o_orderdate > a.o_orderdate)"),
+    Refusal("SELECT avg(x.o_totalprice) FROM orders a, LATERAL (SELECT o_totalprice FROM orders o WHERE o.o_custkey ="
+     " a.o_custkey AND ^o.o_orderdate > a.o_orderdate ORDER BY o_orderdate LIMIT 1) AS x", UnsupportedSQL, "LATERAL",
+     "window function", "SELECT avg(x) FROM (SELECT lead(o_totalprice) OVER (PARTITION BY o_custkey"
+     " ORDER BY o_orderdate) AS x FROM orders) AS o"),
     Refusal("SELECT count(*) FROM (SELECT o_custkey FROM orders ^INTERSECT SELECT src FROM knows) x", UnsupportedSQL,
      "INTERSECT", "key IN (SELECT key",
      "SELECT count(DISTINCT c_custkey) FROM customer WHERE c_custkey IN (SELECT o_custkey FROM orders)"),

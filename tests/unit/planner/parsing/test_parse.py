@@ -24,7 +24,6 @@ REFUSED = [
     ("SELECT string_agg(x, ',') FROM a", UnsupportedSQL, "function string_agg", "string_agg"),
     ("SELECT count(*) FROM a full outer join b ON true", UnsupportedSQL, "FULL JOIN", "full"),
     ("SELECT count(*) FROM a semi JOIN b ON true", UnsupportedSQL, "SEMI JOIN", "semi"),
-    ("SELECT count(*) FROM a, LATERAL (SELECT 1) b", UnsupportedSQL, "LATERAL", None),
     ("SELECT count(*) FROM a WHERE y OR EXISTS (SELECT 1 FROM b)", UnsupportedSQL, "EXISTS", "EXISTS"),
     ("SELECT count(*) FROM a WHERE NOT (y AND EXISTS (SELECT 1 FROM b))", UnsupportedSQL, "EXISTS", "EXISTS"),
     ("SELECT count(*) FROM a WHERE (EXISTS (SELECT 1 FROM b)) IS TRUE", UnsupportedSQL, "EXISTS", "EXISTS"),
