@@ -24,8 +24,10 @@ from planner.binding.person_tables import MOST_ROWS, OwnRows
 from planner.binding.scope import Scope, Tables
 from planner.errors import InvalidSyntax, UnsupportedSQL
 from planner.expressions.bind_scalar import bind_scalar
+from planner.expressions.datetimes import bounded_moment
 from planner.parsing.postgres_parser import LABEL
 from planner.policy.policy import ColumnPolicy
+from planner.sql.literals import interval_of
 from planner.sql.sql_types import Family
 from planner.sql.trees import (
     LEAVES,
@@ -49,6 +51,17 @@ _SHARES = (exp.PercentRank, exp.CumeDist)
 _BESIDE = (exp.Lag, exp.Lead)
 _IN_FRAME = (exp.FirstValue, exp.LastValue, exp.NthValue)
 _ORDERED = frozenset({Family.TEXT, Family.BOOL, Family.ENUM})
+_MOST_TIME = {
+    "DAY": 40_000,
+    "WEEK": 5_000,
+    "HOUR": 10**6,
+    "MINUTE": 10**7,
+    "SECOND": 10**9,
+    "MONTH": 1_200,
+    "YEAR": 100,
+}
+"""The most of each unit in a frame, which no moment of the years 1 to 9999 leaves the database's years by."""
+
 _PARTED = _ORDERED | {Family.CHAR, Family.UUID}
 _MOST_OFFSET = 1 << 20
 _WHOLE_FRAME = ("UNBOUNDED", "PRECEDING", "UNBOUNDED", "FOLLOWING")
@@ -268,6 +281,7 @@ class WindowedRows(OwnRows):
             buckets = [] if not isinstance(call, exp.Ntile) else [_offset(call, call.this, least=1)]
             column = self._named("bigint", nullable=False)
             known = self.proved.get(column.name, ColumnPolicy()).range or (1.0, float(MOST_ROWS))
+            known = (1.0, float(buckets[0].name)) if buckets else known
             made = PersonColumn(
                 column, type(call)(**({"this": buckets[0]} if buckets else {})), ColumnPolicy(range=known)
             )
@@ -337,6 +351,13 @@ class WindowedRows(OwnRows):
         self._parts.setdefault(part, position_of(node.this) or position_of(node))
         order = node.args.get("order")
         ordered = [] if order is None else [one for one in map(self._ordered, order.expressions) if one is not None]
+        if frame is not None and _moves_by_time(frame):
+            items = [] if order is None else order.expressions
+            moments = [bind_scalar(one.this, self._scope, self._given) for one in items]
+            if len(ordered) != 1 or not all(one.type is not None and one.type.is_moment for one in moments):
+                hint = "sort by one date or timestamp"
+                raise UnsupportedSQL("RANGE with an interval needs one ORDER BY", hint=hint, at=node.this)
+            ordered[0].set("this", bounded_moment(replace(moments[0], declared=None))[0])
 
         def over(call: exp.Expr) -> exp.Expr:
             window = exp.Window(this=call, partition_by=list(map(copied, by)), over="OVER")
@@ -394,6 +415,10 @@ def _spec(kind: str, ends: Sequence[str | exp.Expr | None]) -> exp.WindowSpec:
     return exp.WindowSpec(kind=kind, start=start, start_side=start_side, end=end, end_side=end_side)
 
 
+def _moves_by_time(frame: exp.WindowSpec) -> bool:
+    return any(isinstance(frame.args[end], exp.Interval) for end in ("start", "end"))
+
+
 def _frame(node: exp.Window) -> exp.WindowSpec | None:
     """The frame of a window, with both ends; None without one. Raises: UnsupportedSQL."""
     spec = node.args.get("spec")
@@ -406,7 +431,9 @@ def _frame(node: exp.Window) -> exp.WindowSpec | None:
     ends: list[str | exp.Expr | None] = []
     for part, missing in (("start", "CURRENT ROW"), ("end", "CURRENT ROW")):
         end = spec.args.get(part) or missing
-        if not isinstance(end, str):
+        if isinstance(end, exp.Interval) and kind == "RANGE":
+            interval_of(end, _MOST_TIME)
+        elif not isinstance(end, str):
             if kind != "ROWS":
                 raise UnsupportedSQL("RANGE with an offset is not supported", hint=hint, at=node.this)
             end = _offset(node.this, end, least=0)

@@ -162,7 +162,12 @@ def base_values(
     itself = any(isinstance(use, exp.Column) for use in uses)
     if itself and declared.domain is None and kind.family is Family.INTEGER and declared.range is not None:
         found = _numbers(column, kind, declared, predicates, stepped=True)
-        return found if found is not None and found.size <= MAX_GROUPS else None
+        if found is not None and found.size <= MAX_GROUPS:
+            return found
+        low, high = declared.range
+        listed = listed_literals(column, kind, predicates) if declared.step is None else None
+        within = [value for value in listed or () if isinstance(value, int) and low <= value <= high]
+        return BaseValues(tuple(within)) if within else None
     known = itself or kind.family in (Family.BOOL, Family.ENUM)
     values = declared_domain(declared, kind) if known else declared.domain
     if values is not None:

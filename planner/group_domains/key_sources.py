@@ -185,21 +185,21 @@ class KeySources:
     def _within(self, column: ColumnRef) -> tuple[Source, ColumnRef] | None:
         """The rows of a public table inside a per-person subquery, if the column is a key that is one of its columns.
 
-        Rows of the subquery have no other values, and perhaps NULL behind a LEFT JOIN. Keys of one table share them.
+        Rows of the subquery have no other values, and perhaps NULL. Keys of one table share them.
         """
         entry, (alias, name) = self._entries[column[0]], column
-        may_miss = False
         while entry.person is not None:
             key = next((one.key for one in entry.person.columns if one.column.name == name), None)
             if key is None:
                 return None
             name, alias = key[1], f"{alias}_{key[0]}"
             entry = next(one for one in entry.person.query.tables if one.alias == key[0])
-            may_miss = may_miss or entry.outer is not None
-        if not self._policy.is_public(entry.table.name):
+        owned = ownership(self._schema, self._policy).may_show_owned(entry.table.name)
+        if owned or not self._policy.is_public(entry.table.name):
             return None
         fresh = f"i{len(self._inner)}"  # generated aliases look different
-        found = self._inner.setdefault(alias, PublicRows(BoundTable(fresh, entry.name, entry.table), may_miss))
+        rows = PublicRows(BoundTable(fresh, entry.name, entry.table), self.may_be_null(column))
+        found = self._inner.setdefault(alias, rows)
         return found, (found.alias, name)
 
     def _referenced(self, column: ColumnRef, table: Table) -> tuple[Source, ColumnRef] | None:

@@ -138,6 +138,7 @@ class _Made:
         check_join_size(size, query, schema, policy)
         owner, units = _owner(found, person, catalog, policy)
         unit, row = units[0], _row_key(query)
+        person = _with_row_key(person, query, row)
         key = _key(found, person, unit, row)
         table = Table(entry.table.name, "", _columns(person, unit), () if key is None else (key,), (unit,))
         most = tuples_per_unit(query, found, JoinSteps(query, found, policy), schema, policy)
@@ -231,6 +232,21 @@ def _row_key(query: BoundQuery) -> tuple[ColumnRef, ...] | None:
     if not all(entry.table.keys for entry in query.tables):
         return None
     return tuple((entry.alias, name) for entry in query.tables for name in entry.table.keys[0])
+
+
+def _with_row_key(person: PersonTable, query: BoundQuery, row: Sequence[ColumnRef] | None) -> PersonTable:
+    """Let a windowed subquery show the key of its rows, which windows over it may need."""
+    if person.partitions is None:
+        return person
+    shown = {column.key for column in person.columns}
+    made: list[PersonColumn] = []
+    for alias, name in [ref for ref in row or () if ref not in shown]:
+        column = bound_column(alias, name)
+        known = query.table_of(column).table.column(name)
+        assert known is not None, "a column of its key"
+        known = replace(known, name=f"r{len(made) + 1}", nullable=True, nan=False)
+        made.append(PersonColumn(known, column, ColumnPolicy(), (alias, name), is_key=True))
+    return replace(person, columns=(*person.columns, *made))
 
 
 def _key(

@@ -289,6 +289,13 @@ def _cast(node: exp.Expr, write: Write) -> Typed:
     return weight(node, write) or SHARED.cast_of(node, write)
 
 
+def _window(node: exp.Expr, write: Write) -> Typed:
+    spec = node.args.get("spec")
+    if spec is not None and spec.find(exp.Interval) is not None:
+        raise UnsupportedSQL("RANGE with an interval is not supported on Spark", hint="write ROWS")
+    return window(node, write)
+
+
 SHARED = Differences(
     "Spark",
     compared,
@@ -313,6 +320,6 @@ _VALUES: Handlers = {
 }
 _AGGREGATES: Handlers = {
     **dict.fromkeys((exp.Count, exp.Sum, exp.Min, exp.Max, exp.Filter), SHARED.aggregate(_aggregate)),
-    exp.Window: window,
+    exp.Window: _window,
 }
 """For subqueries that act as tables, and for statements over public tables."""

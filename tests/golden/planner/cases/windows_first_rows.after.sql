@@ -9,7 +9,8 @@ FROM (
     ROW_NUMBER() OVER (
       PARTITION BY "orders_0"."o_custkey"
       ORDER BY "orders_0"."o_orderdate" DESC, "orders_0"."o_orderkey", "orders_0"."o_orderkey" ASC, "orders_0"."o_orderkey" ASC
-    ) AS "a3"
+    ) AS "a3",
+    "orders_0"."o_orderkey" AS "r1"
   FROM "public"."orders" AS "orders_0"
 ) AS "t_0"
 WHERE

@@ -70,7 +70,9 @@ SELECT
                 THEN 0
                 WHEN CAST("t_0"."a6" AS DOUBLE PRECISION) <> 'NaN'
                 THEN 819200000
-              END AS DOUBLE PRECISION) / 819200000 * 1073741824 + 0.5
+              END AS DOUBLE PRECISION) / 819200000 * 1073741824 + CAST(COALESCE(ABS((
+                CAST("t_0"."r1" AS BIGINT) % 2147483647 * 1327217885
+              ) % 2147483647), 0) AS DOUBLE PRECISION) / 2147483647
             ),
             0
           )
@@ -153,7 +155,8 @@ FROM (
       PARTITION BY "orders_0"."o_custkey"
       ORDER BY "orders_0"."o_orderdate", "orders_0"."o_orderkey", "orders_0"."o_orderkey" ASC
       ROWS BETWEEN 2 PRECEDING AND CURRENT ROW
-    ) AS DOUBLE PRECISION) / CAST(1048576 AS DOUBLE PRECISION) AS DOUBLE PRECISION) AS "a6"
+    ) AS DOUBLE PRECISION) / CAST(1048576 AS DOUBLE PRECISION) AS DOUBLE PRECISION) AS "a6",
+    "orders_0"."o_orderkey" AS "r1"
   FROM "public"."orders" AS "orders_0"
 ) AS "t_0"
 INNER JOIN "public"."customer" AS "customer_1"

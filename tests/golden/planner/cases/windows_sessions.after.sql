@@ -22,7 +22,8 @@ FROM (
           THEN CAST(0 AS DOUBLE PRECISION)
           ELSE CAST(1 AS DOUBLE PRECISION)
         END AS BIGINT)
-      ) OVER (PARTITION BY "t_0"."k1" ORDER BY "t_0"."k3", "t_0"."k2") AS BIGINT) AS "a2"
+      ) OVER (PARTITION BY "t_0"."k1" ORDER BY "t_0"."k3", "t_0"."k2") AS BIGINT) AS "a2",
+      "t_0"."k2" AS "r1"
     FROM (
       SELECT
         "orders_0"."o_custkey" AS "k1",
