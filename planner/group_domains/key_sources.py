@@ -63,7 +63,7 @@ class KeySources:
         self._public = {
             entry.alias: PublicRows(entry) for entry in query.tables if policy.is_public(entry.table.name)
         }
-        self._inner: dict[str, PublicRows] = {}
+        self._inner: dict[tuple[str, bool], PublicRows] = {}
         self._found: dict[ColumnRef, tuple[Source, ColumnRef] | None] = {}
 
     def find(self, column: ColumnRef) -> tuple[Source, ColumnRef] | None:
@@ -198,8 +198,9 @@ class KeySources:
         if owned or not self._policy.is_public(entry.table.name):
             return None
         fresh = f"i{len(self._inner)}"  # generated aliases look different
-        rows = PublicRows(BoundTable(fresh, entry.name, entry.table), self.may_be_null(column))
-        found = self._inner.setdefault(alias, rows)
+        may_miss = self.may_be_null(column)
+        rows = PublicRows(BoundTable(fresh, entry.name, entry.table), may_miss)
+        found = self._inner.setdefault((alias, may_miss), rows)
         return found, (found.alias, name)
 
     def _referenced(self, column: ColumnRef, table: Table) -> tuple[Source, ColumnRef] | None:

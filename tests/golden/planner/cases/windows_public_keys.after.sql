@@ -32,8 +32,8 @@ WHERE
   "t_0"."a5" > 1;
 
 SELECT DISTINCT
-  CAST("d0"."n_name" AS TEXT) AS "k0"
-FROM "public"."nation" AS "d0"
+  CAST("i0"."n_name" AS TEXT) AS "k0"
+FROM "public"."nation" AS "i0"
 ORDER BY
   1
 LIMIT 100001;
