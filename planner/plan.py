@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal, get_args
@@ -646,6 +646,24 @@ class BackendQuery:
         facts = asdict(self)
         del facts["columns"]
         return facts
+
+    def over(self, relations: str) -> BackendQuery:
+        """The same statements over relations of released values; `relations`: their entries in WITH."""
+
+        def read(statement: str | None) -> str | None:
+            if statement is None:
+                return None
+            more = statement.startswith("WITH ")
+            return f"WITH {relations}, {statement[5:]}" if more else f"WITH {relations} {statement}"
+
+        return replace(
+            self,
+            join=read(self.join),
+            distinct=tuple(map(read, self.distinct)),
+            contributions=read(self.contributions),
+            distinct_contributions=tuple(map(read, self.distinct_contributions)),
+            parts=tuple(filter(None, map(read, self.parts))),
+        )
 
     @property
     def discovered(self) -> tuple[int, ...]:

@@ -157,6 +157,21 @@ def is_never_true(condition: ReleasedExpression) -> bool:
     return type(left.value) is type(right.value) and left.value != right.value
 
 
+def equals_noisy(condition: ReleasedExpression) -> bool:
+    """Whether a condition, or a part of it, is `=` between a noisy number and a literal."""
+    if not isinstance(condition, Apply):
+        return False
+    if condition.operator == "=" and any(isinstance(one, Given) for one in condition.arguments):
+        return any(map(_is_released, condition.arguments))
+    return any(map(equals_noisy, condition.arguments))
+
+
+def _is_released(expression: ReleasedExpression) -> bool:
+    if isinstance(expression, Apply):
+        return expression.operator != "case" and any(map(_is_released, expression.arguments))
+    return isinstance(expression, ReleasedValue)
+
+
 def own_sums(expressions: Sequence[ReleasedExpression]) -> tuple[bool, ...]:
     """For each expression: is it one released value, or a difference of two, that no other such expression uses?
 

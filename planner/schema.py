@@ -143,6 +143,11 @@ class Table:
     unproven_keys: tuple[ForeignKey, ...] = ()
 
     @property
+    def is_released(self) -> bool:
+        """Does it hold released values of one statement? Its rows are not known yet, and no database has it."""
+        return not self.namespace
+
+    @property
     def keys(self) -> tuple[tuple[str, ...], ...]:
         """All keys that identify at most one row: the enforced ones, then the declared ones."""
         return (*self.unique_keys, *self.declared_keys)
@@ -210,6 +215,12 @@ class Schema:
         declared = {name: self.views[name].table for name in names if name in self.views}
         return replace(self, tables={**self.tables, **declared}) if declared else self
 
+    def released(self, tables: Iterable[Table]) -> Schema:
+        """Return the schema with tables of released values; the fingerprint stays, because no database has them."""
+        schema = replace(self, tables={**self.tables, **{table.name: table for table in tables}})
+        schema.__dict__["fingerprint"] = self.fingerprint
+        return schema
+
     def beside(self, tables: Mapping[str, Table]) -> Schema:
         """Return the schema with tables that stand for rows of one question, and a new fingerprint."""
         schema = replace(self, tables={**self.tables, **tables})
@@ -247,7 +258,12 @@ class Schema:
         return None if name is None else self.tables.get(name)
 
     def name_on_path(self, relation: str, search_path: Sequence[str]) -> str | None:
-        """Return the canonical name that a name without a schema means: a table, a view or a hidden relation."""
+        """Return the canonical name that a name without a schema means: a table, a view or a hidden relation.
+
+        Tables of released values have no schema and come first.
+        """
+        if ("", relation) in self._located:
+            return relation
         for namespace in search_path:
             name = table_name(namespace, relation)
             if name in self.tables or name in self.views or name in self.hidden:

@@ -10,7 +10,7 @@ Everything here is public: statements, policy, catalog, and lists of groups in p
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -30,12 +30,14 @@ from planner.parsing.parse import Statement, private_select, read_of
 from planner.plan import BackendQuery
 from planner.planning.make_plan import make_plan
 from planner.policy.policy import Policy
+from planner.postprocessing.released_tables import ReleasedRelation, beside_released
 from planner.public.bind import bind_public
 from planner.public.relation import PublicStatement
 from planner.public.route import check_public, lists_people, names_private_table
 from planner.released_expression import is_noisy
 from planner.rewriting.rewrite import rewrite, write_public
 from planner.schema import Schema
+from planner.sql.trees import tables_of
 from server.backends.backend import Backend, MirrorFirst
 from server.backends.columns import Domain
 from server.explain.catalog import Catalog, catalog
@@ -143,7 +145,7 @@ class Planning:
             plan_measurements(plan, self.policy),
             answer_key(plan, read, self.policy.time_grain, version),
             version,
-            None if self.mirror is None or query is not None else self.mirror.query(plan),
+            None if self.mirror is None or query is not None else self.mirror.query(plan, self.schema),
             day_columns(bound, self.policy),
             bound,
         )
@@ -226,11 +228,25 @@ class Planning:
         """Parse a statement and expand its views."""
         return expanded(read_of(sql, self.policy.name), self.schema, self.policy, search_path)
 
+    def beside(self, tables: Sequence[ReleasedRelation]) -> Planning:
+        """Planning with tables of released values, which are public."""
+        schema, policy = beside_released(self.schema, self.policy, tables)
+        return replace(self, schema=schema, policy=policy) if tables else self
+
     def _of_select(self, select: exp.Select, request: QueryRequest, data_version: int | None = None) -> Question:
         """Plan one question; its placeholders become the values of the request."""
         select = substitute(select, request.parameters)
         bound = bind(select, self.schema, self.policy, self.clock(), request.search_path, request.zone)
         return self.of_bound(bound, request, data_version=data_version)
+
+    def _of_part(self, select: exp.Select, request: QueryRequest, tables: Sequence[ReleasedRelation]) -> Question:
+        """Plan a part of a composed statement, which may read tables of released values."""
+        question = self.beside(tables)._of_select(select, request)
+        read = {table.name for one in question.plan.domains if one.statement for table in tables_of(one.statement)}
+        if any(one.relation.name in read for one in tables):
+            hint = "group by a column, or ask the inner SELECT alone"
+            raise UnsupportedSQL("groups that depend on another answer are not supported", hint=hint)
+        return replace(question, tables=tuple(tables))
 
     def _public(self, statement: Statement, request: QueryRequest) -> PublicStatement:
         check_public(statement)
@@ -253,4 +269,4 @@ class Planning:
 
     @cached_property
     def _composer(self) -> Composer:
-        return Composer(self.policy, self.schema, self.backend.dialect, self._of_select)
+        return Composer(self.policy, self.schema, self.backend.dialect, self._of_part)

@@ -8,14 +8,18 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 
 from planner.binding.bound_query import BoundQuery
 from planner.group_domains.day_conditions import DayColumn
 from planner.plan import BackendQuery, GroupSelection, Plan, Release
+from planner.postprocessing.released_tables import ReleasedRelation
+from planner.postprocessing.write_outer import Relation
 from planner.released_expression import RowCount, is_never_true
+from planner.schema import Dialect
 from privacy.accounting.event import Composed, PrivacyEvent
 from server.ledger.charge import Charge
 from server.ledger.currency import charged_delta, charged_epsilon, delta_of, epsilon_of
@@ -86,6 +90,8 @@ class Question:
       day_columns: of the append-only tables that it joins.
       bound: what the plan was made from; None if nobody will ask for other days or keys.
       serial: unique in this process.
+      tables: of released values, which it reads beside private rows. Its answer key then names their answers
+        (`after`). Nothing is derived from its answer, nor it from others.
     """
 
     plan: Plan
@@ -97,6 +103,21 @@ class Question:
     day_columns: tuple[DayColumn, ...] = ()
     bound: BoundQuery | None = field(default=None, compare=False, repr=False)
     serial: int = field(default_factory=lambda: next(_serials), compare=False, repr=False)
+    tables: tuple[ReleasedRelation, ...] = field(default=(), compare=False, repr=False)
+
+    def after(self, sources: Sequence[str]) -> Question:
+        """The question whose tables come from these sources: the keys of answers, and what is computed from them.
+
+        A key has one answer, so the rows of the tables are a function of the new key.
+        """
+        text = "\n".join(["after", self.answer_key, *sources])
+        return replace(self, answer_key=hashlib.sha256(text.encode()).hexdigest())
+
+    def over(self, relations: Sequence[Relation], dialect: Dialect) -> Question:
+        """The question with the rows of its tables, for a database of this dialect."""
+        here, there = (", ".join(one.sql(name) for one in relations) for name in (dialect, "mirror"))
+        mirrored = None if self.mirrored is None else self.mirrored.over(there)
+        return replace(self, query=self.query.over(here), mirrored=mirrored)
 
     @property
     def whole_bound(self) -> BoundQuery:

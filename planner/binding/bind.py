@@ -23,6 +23,7 @@ from sqlglot import exp
 from planner.binding.aggregates import Aggregates
 from planner.binding.bound_query import BoundQuery
 from planner.binding.conditions import normal_form
+from planner.binding.derived_columns import is_star, meant_sql
 from planner.binding.from_clause import Flattened, bind_from, check_beside_public, check_connected, may_be_per_person
 from planner.binding.group_keys import GroupKeys, distinct_as_groups
 from planner.binding.limit_offset import output_name, row_count
@@ -36,7 +37,7 @@ from planner.limits import MAX_OUTPUTS
 from planner.policy.policy import Policy, TablePolicy
 from planner.released_expression import Display, KeyValue, Output
 from planner.schema import Schema
-from planner.sql.trees import aggregates, copied, fold, holds, position_of, select_within
+from planner.sql.trees import aggregates, copied, fold, holds, named_sql, position_of, select_within
 from planner.sql.zones import UTC
 
 _LIMITING = ("limit", "offset", "fetch", "having", "qualify", "windows")
@@ -217,8 +218,25 @@ def _bind(
     flat = Flattened(Tables(schema, policy, search_path, proved, zone))
     scope = bind_from(select, flat, {})
     check_connected(flat)
+    select = _with_named_columns(select, scope)
     keys = GroupKeys(select, scope, flat.predicates)
     return _Answer(select, scope, keys, flat).query()
+
+
+def _with_named_columns(select: exp.Select, scope: Scope) -> exp.Select:
+    """Write the columns of `*` beside GROUP BY, which must be keys like any other column."""
+    if select.args.get("group") is None or not any(map(is_star, select.expressions)):
+        return select
+    items: list[exp.Expr] = []
+    for item in select.expressions:
+        items += (
+            [named_sql(meant_sql(meaning), name) for name, meaning in scope.star(item) if meaning is not None]
+            if is_star(item)
+            else [item]
+        )
+    named = copied(select)
+    named.set("expressions", items)
+    return named
 
 
 class _Answer(ReleasedClauses):

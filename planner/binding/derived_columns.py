@@ -16,7 +16,7 @@ from planner.errors import (
     UnknownTable,
     UnsupportedSQL,
 )
-from planner.sql.trees import aggregates, fold, position_of, select_within
+from planner.sql.trees import aggregates, bound_column, fold, position_of, select_within
 
 VIEW, NAMESPACE, ANSWERS = "view", "namespace", "answers"
 """Meta keys of a subquery that stands for a view: the view's name, its schema, and whether it is an answer over
@@ -107,6 +107,20 @@ def select_project_join(body: exp.Expr, position: int | None) -> exp.Select:
     return select
 
 
+def is_star(item: exp.Expr) -> bool:
+    """Is an item of the select list `*` or `t.*`?"""
+    return isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star))
+
+
+def meant_sql(meaning: Meaning) -> exp.Expr:
+    """Write what a column means, marked as bound."""
+    if not isinstance(meaning, tuple):
+        return meaning
+    column = bound_column(*meaning)
+    column.meta["bound"] = True
+    return column
+
+
 def project(select: exp.Select, scope: Scope) -> list[tuple[str, Meaning | None]]:
     """List the columns of the select list as (name, expression). Unnamed ones get a name that nobody can write."""
     return [column for index, item in enumerate(select.expressions) for column in _columns(item, scope, index)]
@@ -127,7 +141,7 @@ def named(
 
 
 def _columns(item: exp.Expr, scope: Scope, index: int) -> list[tuple[str, Meaning | None]]:
-    if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
+    if is_star(item):
         return scope.star(item)
     value = scope.bind(item.unalias())
     if isinstance(item, exp.Alias):

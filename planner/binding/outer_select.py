@@ -25,12 +25,21 @@ from planner.released_expression import (
     Output,
     ReleasedExpression,
     RowCount,
+    equals_noisy,
     is_never_true,
 )
 from planner.sql.sql_types import ResultType
 from planner.sql.trees import aggregates, fold, holds, position_of, select_within
 
 _SUMS = (exp.Sum, exp.Avg)
+
+
+def equals_noisy_refused(node: exp.Expr) -> UnsupportedSQL:
+    """The refusal of groups that are counted because their noisy number equals a literal."""
+    message = (
+        "counting groups whose noisy number equals another is not supported: noise decides which groups these are"
+    )
+    return UnsupportedSQL(message, hint="compare by >=, <= or BETWEEN", at=node)
 
 
 class AnswerColumns(ReleasedArithmetic):
@@ -220,6 +229,8 @@ class OuterSelect(ReleasedClauses):
         if where is not None and self._below.is_limited:
             self._check_only_limits()
         conditions = tuple(part for part in (self._below.having, where) if part is not None)
+        if any(map(equals_noisy, conditions)):
+            raise equals_noisy_refused(self._select)
         name = output_name(self._select.expressions[0])
         limit, offset = row_count(self._select, "limit"), row_count(self._select, "offset")
         empty, known = limit == 0 or bool(offset), self._known_count(conditions)

@@ -11,15 +11,13 @@ from sqlglot import exp
 
 from planner.binding.bound_query import BoundSemiJoin, BoundTable
 from planner.binding.conditions import is_null, normal_form
-from planner.binding.derived_columns import GROUPS_WITHOUT_OWNER, project
+from planner.binding.derived_columns import GROUPS_WITHOUT_OWNER, meant_sql, project
 from planner.binding.person_tables import grouped_select
 from planner.binding.scope import Meaning, Scope, Tables
 from planner.errors import InvalidSyntax, UnsupportedSQL
 from planner.expressions.bind_scalar import bind_predicate
 from planner.parsing.grammar import COMPARISONS
 from planner.sql.trees import (
-    ColumnRef,
-    bound_column,
     column_ref,
     columns_of,
     copied,
@@ -118,7 +116,7 @@ def _comparison(test: exp.Expr, shown: Sequence[tuple[str, Meaning | None]], sco
     side, meant = _compared(test), shown[0][1]
     assert side is not None and meant is not None, "a subquery, which shows something"
     other = "expression" if side == "this" else "this"
-    value = _marked(meant) if isinstance(meant, tuple) else meant
+    value = meant_sql(meant)
     made = type(test)(**{side: exp.Paren(this=value), other: exp.Paren(this=scope.bind(test.args[other]))})
     made.meta.update(test.meta)
     return bind_predicate(made, inside)
@@ -238,7 +236,7 @@ def _members(
         raise InvalidSyntax("a subquery of IN must have one column", at=test.args["query"])
     value, meant = scope.bind(test.this), shown[0][1]
     assert meant is not None, "what a select list shows means something"
-    found = _marked(meant) if isinstance(meant, tuple) else meant
+    found = meant_sql(meant)
     equal = exp.EQ(this=exp.Paren(this=value), expression=exp.Paren(this=found))
     equal.meta.update(test.meta)
     if negated and (_may_be_null(value, inside, ()) or _may_be_null(found, inside, conditions)):
@@ -251,9 +249,3 @@ def _may_be_null(node: exp.Expr, inside: Scope, conditions: Sequence[exp.Expr]) 
     required: list[exp.Expr] = [exp.Is(this=node, expression=exp.Null(), negate=True)]
     required.append(exp.Not(this=exp.Is(this=node, expression=exp.Null())))
     return is_null(node, inside) is not None and not any(condition in required for condition in conditions)
-
-
-def _marked(reference: ColumnRef) -> exp.Column:
-    column = bound_column(*reference)
-    column.meta["bound"] = True
-    return column

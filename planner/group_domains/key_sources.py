@@ -61,7 +61,9 @@ class KeySources:
         self._policy = policy
         self._entries = {entry.alias: entry for entry in query.tables}
         self._public = {
-            entry.alias: PublicRows(entry) for entry in query.tables if policy.is_public(entry.table.name)
+            entry.alias: PublicRows(entry)
+            for entry in query.tables
+            if policy.is_public(entry.table.name) and not entry.table.is_released
         }
         self._inner: dict[tuple[str, bool], PublicRows] = {}
         self._found: dict[ColumnRef, tuple[Source, ColumnRef] | None] = {}
@@ -195,7 +197,7 @@ class KeySources:
             name, alias = key[1], f"{alias}_{key[0]}"
             entry = next(one for one in entry.person.query.tables if one.alias == key[0])
         owned = ownership(self._schema, self._policy).may_show_owned(entry.table.name)
-        if owned or not self._policy.is_public(entry.table.name):
+        if owned or entry.table.is_released or not self._policy.is_public(entry.table.name):
             return None
         fresh = f"i{len(self._inner)}"  # generated aliases look different
         may_miss = self.may_be_null(column)

@@ -91,8 +91,10 @@ def check_composed(split: Composed, tokens: Sequence[Token], dialect: Dialect) -
 
     Raises: UnsupportedSQL, at a token of the whole statement.
     """
-    check_allowed(split.outer, tokens, dialect)
+    for around in (split.outer, *(table.query for table in split.tables)):
+        check_allowed(around, tokens, dialect)
     for part in split.parts:
+        _check_names(part.select)
         check_grammar(part.select, tokens)
 
 
@@ -107,7 +109,11 @@ def check_allowed(outer: exp.Query, tokens: Sequence[Token], dialect: Dialect) -
         return _refusal(node, dialect)
 
     check_grammar(outer, tokens, refused)
-    for node in nodes(outer):
+    _check_names(outer)
+
+
+def _check_names(tree: exp.Expr) -> None:
+    for node in nodes(tree):
         taken = isinstance(node, exp.Identifier) and node.name.lower().startswith(RELATION_PREFIX)
         if taken and not _made_here(node):
             hint = "give it another name"
@@ -120,7 +126,7 @@ def is_allowed(node: exp.Expr, dialect: Dialect) -> bool:
 
 
 def _made_here(node: exp.Expr) -> bool:
-    return isinstance(node.parent, exp.Table) and is_relation(node.parent) and not node._meta
+    return not node._meta and isinstance(node.parent, (exp.Table, exp.TableAlias, exp.Column))
 
 
 def _refusal(node: exp.Expr, dialect: Dialect) -> Refusal | None:

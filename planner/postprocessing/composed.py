@@ -34,16 +34,37 @@ class Part:
 
 
 @dataclass(frozen=True)
+class ReleasedTable:
+    """A table of released values that later parts read beside private rows (`released_tables.py`).
+
+    Attributes:
+      name: under which parts read it.
+      query: over answers and public tables; its rows.
+      columns: the names of its columns, in order.
+      keys: those that identify a row; empty: it has one row, and a column that is 1 in front.
+    """
+
+    name: str
+    query: exp.Query
+    columns: tuple[str, ...]
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Composed:
     """A statement that reads private rows only through its parts.
 
     Attributes:
-      parts: the questions, each different from the others.
+      parts: the questions, each different from the others; before each, those whose answers it reads.
       outer: the SELECT over their answers and public tables.
+      tables: what parts read of the answers of earlier parts.
+      groups_more: are private rows grouped by the columns that meet an answer?
     """
 
     parts: tuple[Part, ...]
     outer: exp.Query
+    tables: tuple[ReleasedTable, ...] = ()
+    groups_more: bool = False
 
 
 def relation_type(kind: ResultType) -> ResultType:
@@ -61,6 +82,11 @@ def relation_type(kind: ResultType) -> ResultType:
 def relation_name(number: int) -> str:
     """Return the name of the relation of an answer, numbered from 1."""
     return f"{RELATION_PREFIX}{number}"
+
+
+def released_table_name(number: int) -> str:
+    """Return the name of a table of released values, numbered from 1."""
+    return f"{RELATION_PREFIX}table {number}"
 
 
 def is_relation(table: exp.Table) -> bool:

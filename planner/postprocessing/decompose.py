@@ -17,10 +17,11 @@ first gets a unique name:
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
+from typing import TypeVar
 
 from sqlglot import exp
 
@@ -34,11 +35,42 @@ from planner.errors import StatementTooComplex
 from planner.policy.policy import Policy
 from planner.policy.table_lookup import find_table
 from planner.postprocessing.beside_answers import BesideAnswers, part_from_answers
-from planner.postprocessing.composed import Composed, NotComposed, Part, relation_name
+from planner.postprocessing.composed import (
+    Composed,
+    NotComposed,
+    Part,
+    ReleasedTable,
+    relation_name,
+    released_table_name,
+)
 from planner.postprocessing.released_core import asks_for_groups, released_core, subqueries
+from planner.postprocessing.released_tables import (
+    ONE,
+    VALUE,
+    grouped_by_outside,
+    has_one_row,
+    key_name,
+    own_columns,
+    unique_columns,
+)
 from planner.postprocessing.unions_of_rows import has_union, spread, union_of_answers
 from planner.schema import Schema
-from planner.sql.trees import alias_or, children, copied, fold, from_items, named_as, position_of, quoted, tables_of
+from planner.sql.trees import (
+    add_conditions,
+    alias_or,
+    bound_column,
+    children,
+    columns_of,
+    conjunction,
+    copied,
+    fold,
+    from_items,
+    named_as,
+    position_of,
+    quoted,
+    select_within,
+    tables_of,
+)
 
 
 def with_own_names(tree: exp.Query) -> exp.Query:
@@ -130,7 +162,7 @@ def _together(found: Collection[Reads]) -> Reads:
 
 @dataclass(frozen=True)
 class _Common:
-    """A query in WITH: what it reads, its original text, and its columns."""
+    """A query in WITH: what it reads, its text (over rows the analyst's, else over answers), and its columns."""
 
     reads: Reads
     written: exp.CTE
@@ -139,17 +171,27 @@ class _Common:
 
 _Visible = Mapping[str, _Common]
 
+_Q = TypeVar("_Q", bound=exp.Query)
+
 
 def decompose(
-    tree: exp.Query, schema: Schema, policy: Policy, search_path: Sequence[str] | None = None
+    tree: exp.Query,
+    schema: Schema,
+    policy: Policy,
+    search_path: Sequence[str] | None = None,
+    *,
+    lists: bool = False,
 ) -> Composed | None:
     """Split a statement whose views are expanded; it is not changed. Cost: a few walks through it.
 
+    Args:
+      lists: are answers that are joined with private rows, or listed by IN, released before these are asked? Else the
+        rows are grouped by the columns that meet an answer (`beside_answers.py`).
     Returns: None if no split exists: a SELECT lists private rows, joins them with an answer in a way that does not
       add up, or has them in a subquery of a condition.
     Raises: StatementTooComplex for too many questions.
     """
-    splitting = _Decomposition(schema, policy, search_path)
+    splitting = _Decomposition(schema, policy, search_path, lists=lists)
     try:
         reads, outer = splitting.query(with_own_names(copied(tree)), MappingProxyType({}))
     except NotComposed:
@@ -157,7 +199,7 @@ def decompose(
     if reads is Reads.ROWS:
         return None
     _check_number(splitting.parts)
-    return Composed(tuple(splitting.parts), outer)
+    return Composed(tuple(splitting.parts), outer, tuple(splitting.tables), splitting.groups_more)
 
 
 def _check_number(parts: Sequence[Part]) -> None:
@@ -169,16 +211,26 @@ def _check_number(parts: Sequence[Part]) -> None:
 
 
 class _Decomposition:
-    def __init__(self, schema: Schema, policy: Policy, search_path: Sequence[str] | None) -> None:
+    def __init__(
+        self, schema: Schema, policy: Policy, search_path: Sequence[str] | None, *, lists: bool = False
+    ) -> None:
         self._schema = schema
         self._policy = policy
         self._search_path = search_path
+        self._lists = lists
         self._by_text: dict[str, Part] = {}
+        self._tables: dict[str, ReleasedTable] = {}
         self._beside: dict[int, list[exp.Expr]] = {}
+        self.groups_more = False
+        self._asked: dict[str, Reads | None] = {}
 
     @property
     def parts(self) -> list[Part]:
         return list(self._by_text.values())
+
+    @property
+    def tables(self) -> list[ReleasedTable]:
+        return list(self._tables.values())
 
     def query(self, node: exp.Expr, visible: _Visible) -> tuple[Reads, exp.Query]:
         """Return what a query reads, and the query over answers; over private rows, the query itself."""
@@ -196,14 +248,16 @@ class _Decomposition:
             found = {reads, *(self._condition(inner, visible) for inner in subqueries(node))}
             return _together(found), node
         if not asks_for_groups(node):
-            if id(node) in self._beside:
+            if id(node) in self._beside and not self._lists:
                 raise NotComposed
+            self._release_items(node, visible)
+            self._release_first(node, visible)
             return Reads.ROWS, node
         return Reads.ANSWERS, self._released(node, visible)
 
     def _reads(self, query: exp.Query, visible: _Visible) -> Reads | None:
         """What a query reads, which is split in place but asked nowhere; None if it cannot be split."""
-        trial = _Decomposition(self._schema, self._policy, self._search_path)
+        trial = _Decomposition(self._schema, self._policy, self._search_path, lists=self._lists)
         try:
             return trial.query(query, visible)[0]
         except NotComposed:
@@ -221,10 +275,11 @@ class _Decomposition:
         select = grouped_select(apart)
         if select is not None:
             try:
-                alone = self._with_rows(copied(select), visible)
+                alone = self._with_common(copied(select), visible, Reads.ROWS)
             except NotComposed:
                 return self.query(node, visible)
             if may_be_per_person(alone, self._schema, self._policy, self._search_path):
+                self._release_first(select, visible, per_person=True)
                 return Reads.ROWS, node
         return self.query(node, visible)
 
@@ -237,13 +292,13 @@ class _Decomposition:
             raise NotComposed
         known, left = dict(visible), []
         for entry in clause.expressions:
-            written = copied(entry)
+            written, released = copied(entry), len(self._tables)
             reads, body = self._named_query(entry.this, known)
-            alias = entry.args["alias"]
-            known[fold(alias.this)] = _Common(reads, written, _names(entry))
             if reads is not Reads.ROWS:
                 entry.set("this", body)
                 left.append(entry)
+            kept = written if reads is Reads.ROWS and len(self._tables) == released else copied(entry)
+            known[fold(entry.args["alias"].this)] = _Common(reads, kept, _names(entry))
         if left:
             clause.set("expressions", left)
         else:
@@ -334,15 +389,19 @@ class _Decomposition:
             common = visible.get(fold(table.this)) if table.args.get("db") is None else None
             return None if common is None or common.reads is not Reads.ROWS else common.written.this
 
-        beside = self._part_from_answers(select, visible)
+        if self._lists:
+            self._release_items(select, visible)
+        beside = None if self._lists else self._part_from_answers(select, visible)
+        self.groups_more |= beside is not None
         adds_up = has_union(select, body)
         core = released_core(select, lambda name: self._names_column(select, name, visible), adds_up, beside)
         for inner in subqueries(core.outer):
             self._condition(inner, visible)
+        self._release_first(core.question, visible)
         if not adds_up:
-            return core.over(exp.Table(this=quoted(self._part(self._with_rows(core.question, visible)).relation)))
+            return core.over(exp.Table(this=quoted(self._part(core.question, visible).relation)))
         branches = spread(core.question, body)
-        answers = [(one, self._part(self._with_rows(one.question, visible)).relation) for one in branches]
+        answers = [(one, self._part(one.question, visible).relation) for one in branches]
         columns = [item.alias for item in core.question.expressions]
         return core.over(exp.Subquery(this=union_of_answers(answers, columns)))
 
@@ -367,7 +426,7 @@ class _Decomposition:
             return None if self._names_column(select, name, visible, but=aliases) else True
 
         def asks_answers(inner: exp.Query) -> bool:
-            return self._reads(copied(inner), visible) is Reads.ANSWERS
+            return not self._lists and self._asks(inner, visible) is Reads.ANSWERS
 
         found = part_from_answers(select, items, of_answers, asks_answers)
         if found is None and items:
@@ -384,22 +443,192 @@ class _Decomposition:
             listed = _columns(item.this) if isinstance(item, exp.Subquery) else ("*",)
         return (*given, *listed[len(given) :])
 
-    def _part(self, question: exp.Select) -> Part:
+    def _asks(self, inner: exp.Query, visible: _Visible) -> Reads | None:
+        """Return what a query reads; None if it cannot be split. A text is tried once, however deep it is nested."""
+        text = inner.sql("postgres")
+        if text not in self._asked:
+            trial = _Decomposition(self._schema, self._policy, self._search_path, lists=self._lists)
+            trial._asked = self._asked
+            try:
+                self._asked[text] = trial._named_query(copied(inner), visible)[0]
+            except NotComposed:
+                self._asked[text] = None
+        return self._asked[text]
+
+    def _release_first(self, select: exp.Select, visible: _Visible, *, per_person: bool = False) -> None:
+        """Replace answers in conditions and values of private rows by tables of released values, in place.
+
+        Args:
+          per_person: does it group by person? Then a value beside its aggregates is a key, the same in all groups.
+        Raises: NotComposed for an answer that is neither one value, nor one per outer key, nor a list of IN.
+        """
+        joined: set[str] = set()
+        for inner in subqueries(select):
+            place, body = inner.parent, select_within(inner)
+            if isinstance(place, (exp.Any, exp.All)) or body is None:
+                continue
+            reads = self._asks(body, visible)
+            if reads is Reads.ROWS:
+                self._named_query(body, visible)
+            if reads is not Reads.ANSWERS or isinstance(place, exp.Exists):
+                continue
+            if isinstance(place, exp.In) and place.args.get("query") is inner:
+                table = self._released_query(inner, visible, [VALUE], [VALUE])
+                listed = exp.select(bound_column(table.name, VALUE), copy=False)
+                listed.set("from_", exp.From(this=_released(table)))
+                place.set("query", exp.Subquery(this=listed))
+                continue
+            grouped = per_person and not _within(inner, select.args.get("where"))
+            column = self._value(inner, body, select, visible, joined)
+            inner.replace(column)
+            if grouped:
+                select.args["group"].append("expressions", copied(column))
+
+    def _value(
+        self, inner: exp.Query, body: exp.Select, select: exp.Select, visible: _Visible, joined: set[str]
+    ) -> exp.Expr:
+        """Return the value of a subquery as a column of a table, which joins FROM."""
+
+        def is_outside(column: exp.Column) -> bool:
+            if not isinstance(column.this, exp.Identifier) or column.args.get("db") is not None:
+                return False
+            if column.args.get("table") is not None:
+                named = fold(column.args["table"])
+                return not any(_name_of(item) == named for item in _items(body) if item.alias_or_name) and any(
+                    _name_of(item) == named for item in _items(select) if item.alias_or_name
+                )
+            name = fold(column.this)
+            return not self._names_column(body, name, visible) and self._names_column(select, name, visible)
+
+        ons = [join.args.get("on") for join in _joins(select)]
+        place = next((place for place, on in enumerate(ons) if _within(inner, on)), None)
+        suffix = "" if place is None else f" before {_joins(select)[place].this.alias_or_name}"
+        if any(map(is_outside, own_columns(body))):
+            grouped = grouped_by_outside(body, is_outside)
+            if grouped is None:
+                raise NotComposed
+            keys = [key_name(place) for place in range(1, len(grouped.outside) + 1)]
+            table = self._released_query(grouped.select, visible, [*keys, VALUE], keys)
+            name = f"{table.name} of {', '.join(one.sql('postgres') for one in grouped.outside)}{suffix}"
+            if name not in joined:
+                pairs = zip(keys, grouped.outside, strict=True)
+                met = conjunction(exp.EQ(this=bound_column(name, key), expression=outer) for key, outer in pairs)
+                _join(select, exp.Join(this=_released(table, name), side="LEFT", on=met), place)
+                joined.add(name)
+            found: exp.Expr = bound_column(name, VALUE)
+            return exp.Coalesce(this=found, expressions=[exp.Literal.number(0)]) if grouped.empty else found
+        table = self._released_query(inner, visible, [VALUE], [])
+        name = f"{table.name}{suffix}"
+        if name not in joined:
+            self._join_row(select, table, name, place)
+            joined.add(name)
+        return bound_column(name, VALUE)
+
+    def _join_row(self, select: exp.Select, table: ReleasedTable, name: str, place: int | None = None) -> None:
+        _join(select, exp.Join(this=_released(table, name), kind="CROSS"), place)
+        add_conditions(select, [exp.EQ(this=bound_column(name, ONE), expression=exp.Literal.number(1))])
+
+    def _release_items(self, select: exp.Select, visible: _Visible) -> None:
+        """Replace answers in FROM beside private rows by tables of released values, in place.
+
+        A table joins by its key from the left, so that the groups do not depend on which keys it has.
+        """
+        found = self._part_from_answers(select, visible)
+        if found is None:
+            return
+        conditions, later = list(found.conditions), list(found.items)
+        for item in found.items:
+            later.remove(item)
+            name, columns = _name_of(item), self._shown(item, visible)
+            if not isinstance(item, (exp.Table, exp.Subquery)) or "*" in columns or item.args.get("joins"):
+                raise NotComposed
+            body = item.this
+            if isinstance(item, exp.Table):
+                body = exp.select("*", copy=False)
+                body.set("from_", exp.From(this=exp.Table(this=item.this.copy())))
+            table = self._table_of(body, visible, columns, self._keys(item, columns, visible))
+            if not table.keys:
+                self._join_row(select, table, name)
+                continue
+            others = {(_name_of(one), column) for one in later for column in self._shown(one, visible)}
+            met = [one for one in conditions if _meets_key(one, name, columns, table.keys, others)]
+            conditions = [one for one in conditions if not any(one is other for other in met)]
+            on = conjunction(met) or exp.true()
+            _join(select, exp.Join(this=_released(table, name), side="LEFT", on=on))
+            present = exp.Is(this=bound_column(name, table.keys[0]), expression=exp.Null())
+            conditions.append(exp.Not(this=present))
+        add_conditions(select, conditions)
+
+    def _keys(self, item: exp.Expr, columns: Sequence[str], visible: _Visible) -> tuple[str, ...]:
+        """Return the columns of an answer in FROM that identify a row; empty if it has one row."""
+        known = visible[fold(item.this)].written.this if isinstance(item, exp.Table) else item.this
+        counted, common = self._n_keys, self._meaning(visible)
+        if has_one_row(known, counted, common):
+            return ()
+        keys = unique_columns(known, counted, common)
+        written = _columns(known)
+        if keys is None or not set(keys) <= set(written):
+            raise NotComposed
+        return tuple(columns[written.index(key)] for key in keys)
+
+    @property
+    def _n_keys(self) -> dict[str, int]:
+        return {part.relation: len(_group_of(part.select)) for part in self.parts}
+
+    def _meaning(self, visible: _Visible) -> Callable[[exp.Table], exp.Expr | None]:
+        def common(table: exp.Table) -> exp.Expr | None:
+            found = visible.get(fold(table.this)) if _is_plain(table) else None
+            return None if found is None or found.reads is Reads.ROWS else found.written.this
+
+        return common
+
+    def _released_query(
+        self, query: exp.Query, visible: _Visible, columns: Sequence[str], keys: Sequence[str]
+    ) -> ReleasedTable:
+        """Split a query over private rows, and return the table of its rows, which are one row or one per key.
+
+        Raises: NotComposed unless that follows from its form.
+        """
+        reads, body = self.query(copied(query.unnest()), visible)
+        listed = _columns(body)
+        if reads is not Reads.ANSWERS or "*" in listed or len(listed) != len(columns):
+            raise NotComposed
+        if not keys and not has_one_row(body, self._n_keys, self._meaning(visible)):
+            raise NotComposed
+        return self._table_of(body, visible, columns, keys)
+
+    def _table_of(
+        self, body: exp.Query, visible: _Visible, columns: Sequence[str], keys: Sequence[str]
+    ) -> ReleasedTable:
+        """Return the table of a query over answers; equal queries have one table."""
+        body = self._with_common(copied(body), visible, Reads.ANSWERS)
+        text = f"{body.sql('postgres')} by {keys}"
+        if text not in self._tables:
+            name = released_table_name(len(self._tables) + 1)
+            self._tables[text] = ReleasedTable(name, body, tuple(columns), tuple(keys))
+        return self._tables[text]
+
+    def _part(self, question: exp.Select, visible: _Visible) -> Part:
+        question = self._with_common(question, visible, Reads.ROWS)
         text = question.sql("postgres")
         if text not in self._by_text:
             self._by_text[text] = Part(relation_name(len(self._by_text) + 1), question)
         return self._by_text[text]
 
-    def _with_rows(self, question: exp.Select, visible: _Visible) -> exp.Select:
-        """Add to a question the queries in WITH that it reads. Raises: NotComposed if one of them is an answer."""
+    def _with_common(self, question: _Q, visible: _Visible, reads: Reads) -> _Q:
+        """Add to a query the queries in WITH that it reads. Raises: NotComposed if one of them reads something else.
+
+        Args:
+          reads: private rows or answers; public rows are beside both.
+        """
         needed: dict[str, exp.CTE] = {}
-        waiting = [question]
+        waiting: list[exp.Expr] = [question]
         while waiting:
             for table in tables_of(waiting.pop()):
                 name = fold(table.this) if isinstance(table.this, exp.Identifier) else ""
                 if table.args.get("db") is not None or name not in visible or name in needed:
                     continue
-                if visible[name].reads is Reads.ANSWERS:
+                if visible[name].reads not in (reads, Reads.PUBLIC):
                     raise NotComposed
                 needed[name] = copied(visible[name].written)
                 waiting.append(needed[name].this)
@@ -433,6 +662,86 @@ class _Decomposition:
             else:
                 return True
         return False
+
+
+def _released(table: ReleasedTable, name: str = "") -> exp.Table:
+    return exp.Table(this=quoted(table.name), alias=exp.TableAlias(this=quoted(name or table.name)))
+
+
+def _join(select: exp.Select, join: exp.Join, place: int | None = None) -> None:
+    """Append a join to FROM, in place, or enter it before the join at a place; it may read every item before it.
+
+    Raises: NotComposed if `*` would show its columns, or where items joined by a comma would mean something else.
+    """
+    commas = [
+        one for one in _joins(select) if not (one.kind or one.side or one.method or set(one.args) & {"on", "using"})
+    ]
+    if commas and any(one.side in ("RIGHT", "FULL") for one in _joins(select)):
+        raise NotComposed
+    for one in commas:
+        one.set("kind", "CROSS")
+    items = _items(select)
+    if any(isinstance(item, exp.Star) for item in select.expressions):
+        if any(one.args.get("using") or one.method or not one.this.alias_or_name for one in _joins(select)):
+            raise NotComposed
+        stars = [exp.Column(this=exp.Star(), table=quoted(_name_of(item))) for item in items]
+        star = next(number for number, item in enumerate(select.expressions) if isinstance(item, exp.Star))
+        select.set("expressions", [*select.expressions[:star], *stars, *select.expressions[star + 1 :]])
+    joins = _joins(select)
+    at = len(joins) if place is None else place
+    select.set("joins", [*joins[:at], join, *joins[at:]])
+
+
+def _meets_key(
+    condition: exp.Expr, name: str, columns: Sequence[str], keys: Sequence[str], later: Collection[tuple[str, str]]
+) -> bool:
+    """Does a condition equal a key of an item to something joined before it? `later`: columns joined after."""
+
+    def of(column: exp.Column, owner: str, names: Collection[str]) -> bool:
+        table = column.args.get("table")
+        return fold(column.this) in names and (table is None or fold(table) == owner)
+
+    if not isinstance(condition, exp.EQ):
+        return False
+    for side, other in ((condition.left.unnest(), condition.right), (condition.right.unnest(), condition.left)):
+        read = columns_of(other)
+        if (
+            isinstance(side, exp.Column)
+            and of(side, name, keys)
+            and not any(
+                of(one, name, columns) or any(of(one, *((owner, (column,)))) for owner, column in later)
+                for one in read
+            )
+        ):
+            return True
+    return False
+
+
+def _joins(select: exp.Select) -> list[exp.Join]:
+    return select.args.get("joins") or []
+
+
+def _items(select: exp.Select) -> list[exp.Expr]:
+    found, waiting = [], from_items(select)[::-1]
+    while waiting:
+        item = waiting.pop()
+        found.append(item)
+        waiting += [join.this for join in item.args.get("joins") or []]
+        if isinstance(item, exp.Paren) or (isinstance(item, exp.Subquery) and isinstance(item.this, exp.Table)):
+            waiting.append(item.this)
+    return found
+
+
+def _within(node: exp.Expr, clause: exp.Expr | None) -> bool:
+    above: exp.Expr | None = node
+    while above is not None and above is not clause:
+        above = above.parent
+    return clause is not None and above is clause
+
+
+def _group_of(select: exp.Select) -> list[exp.Expr]:
+    group = select.args.get("group")
+    return [] if group is None else group.expressions
 
 
 def _name_of(item: exp.Expr) -> str:

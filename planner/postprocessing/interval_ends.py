@@ -16,9 +16,11 @@ from typing import Literal
 from sqlglot import exp
 
 from planner.binding.limit_offset import output_name
+from planner.binding.outer_select import equals_noisy_refused
+from planner.errors import UnsupportedSQL
 from planner.postprocessing.composed import HIGH, LOW, is_relation
 from planner.postprocessing.joint_noise import Reach, divided, joint_ends, written_number
-from planner.sql.trees import bound_column, copied, fold, from_items, holds, named_sql, nodes
+from planner.sql.trees import aggregates, bound_column, copied, fold, from_items, holds, named_sql, nodes
 
 _JOINT = "joint "  # with a number, a name that no column has
 
@@ -100,6 +102,44 @@ def add_interval_ends(outer: exp.Query, noisy: NoisyColumns) -> ShownIntervals:
     )
 
 
+def check_counted_groups(outer: exp.Query, noisy: NoisyColumns) -> None:
+    """Refuse aggregates over groups that a noisy number decides by equality: `GROUP BY n`, or `n = 1`.
+
+    What PostgreSQL means is the number of groups whose true number is that one. Noise would decide nearly all of it.
+
+    Raises: UnsupportedSQL.
+    """
+    selects = [node for node in nodes(outer) if isinstance(node, exp.Select)]
+    if not any(
+        select.args.get("group") or any(aggregates(item)) for select in selects for item in select.expressions
+    ):
+        return
+    lineage = _Lineage(outer, noisy)
+    for select in selects:
+        group = select.args.get("group")
+        for key in [] if group is None else group.expressions:
+            meant = key
+            if isinstance(key, exp.Literal) and key.name.isdigit() and 0 < int(key.name) <= len(select.expressions):
+                meant = select.expressions[int(key.name) - 1].unalias()
+            if isinstance(meant, exp.Column) and lineage.is_among(noisy.all, meant, select):
+                hint = "group by CASE WHEN n >= 10 THEN 'many' ELSE 'few' END"
+                message = "grouping by a noisy number is not supported: noise decides which groups are alike"
+                raise UnsupportedSQL(message, hint=hint, at=key)
+        for part in (select.args.get("where"), select.args.get("having"), *select.expressions):
+            for node in [] if part is None else nodes(part):
+                if isinstance(node, (exp.EQ, exp.In)) and _is_compared(node, noisy, lineage, select):
+                    raise equals_noisy_refused(node)
+
+
+def _is_compared(node: exp.Expr, noisy: NoisyColumns, lineage: _Lineage, select: exp.Select) -> bool:
+    others = node.expressions if isinstance(node, exp.In) else [node.expression]
+    for side, rest in ((node.this, others), *(((node.expression, [node.this]),) if isinstance(node, exp.EQ) else ())):
+        column = side.unnest()
+        if isinstance(column, exp.Column) and lineage.is_among(noisy.all, column, select):
+            return bool(rest) and all(written_number(one.unnest()) is not None for one in rest)
+    return False
+
+
 def _is_floored(tree: exp.Expr, select: exp.Select, lineage: _Lineage) -> bool:
     """Is it made of parts that are not negative, by operators that keep it so?"""
     if isinstance(tree, exp.Column):
@@ -142,7 +182,7 @@ def _is_plain(select: exp.Select) -> bool:
 
 
 class _Lineage:
-    def __init__(self, outer: exp.Select, noisy: NoisyColumns) -> None:
+    def __init__(self, outer: exp.Query, noisy: NoisyColumns) -> None:
         self._noisy, self._sums, self.floored = noisy.all, noisy.sums, noisy.floored
         self._joint = 0
         everywhere = nodes(outer)

@@ -242,7 +242,7 @@ class _Splitting:
         if self._is_of_answers(key):
             return key
         self._check_no_answers(key)
-        if holds(key, exp.Query, exp.Window, exp.AggFunc):
+        if holds(key, exp.Window) or any(True for _ in aggregates(key)):
             raise NotComposed
         for place, known in enumerate(self._keys, 1):
             if _same(known, key):
@@ -347,7 +347,7 @@ class _Splitting:
 
     def _aggregate(self, call: exp.Expr) -> exp.Expr:
         self._check_no_answers(call)
-        if holds(call, exp.Query, exp.Window):
+        if any(holds(part, exp.Window) for part in children(call) if not isinstance(part, exp.Query)):
             raise NotComposed
         text = call.sql("postgres")
         if text not in self._aggregates:

@@ -63,12 +63,14 @@ class Relation:
       name, columns: see `planner.postprocessing.composed.relation_name`; names and types.
       rows: the cells; empty if only the types of the result are asked for.
       enums: the types of columns of labels, by name. Labels compare and sort in their declared order.
+      keys: columns that identify a row, whatever the rows are; empty for an answer. A key that is no cell is 1.
     """
 
     name: str
     columns: tuple[tuple[str, ResultType], ...]
     rows: tuple[tuple[Cell, ...], ...] = ()
     enums: Mapping[str, SqlType] = field(default_factory=dict, hash=False)
+    keys: tuple[str, ...] = ()
 
     def sql(self, dialect: Dialect) -> str:
         """Write the rows as a query in WITH. Cost: linear."""
@@ -79,11 +81,15 @@ class Relation:
             written.types[kind] if name not in self.enums else written.enum(self.enums[name]) or written.types[kind]
             for name, kind in self.columns
         ]
-        cast = ", ".join(f"CAST({place} AS {kind})" for place, kind in zip(places, kinds, strict=True))
+        cast = [f"CAST({place} AS {kind})" for place, kind in zip(places, kinds, strict=True)]
+        unique = [place for place, (name, _) in enumerate(self.columns, 1) if name in self.keys]
+        if unique:
+            cast = [one if place in unique else f"MAX({one})" for place, one in enumerate(cast, 1)]
         rows = ", ".join(f"({', '.join(map(_literal, row))})" for row in self.rows or [(None,) * len(places)])
         kept = "" if self.rows else " WHERE FALSE"
+        kept += f" GROUP BY {', '.join(map(str, unique))}" if unique else ""
         values = f"(VALUES {rows}) AS v({', '.join(places)})"
-        return f"{_quoted(self.name)}({', '.join(names)}) AS (SELECT {cast} FROM {values}{kept})"
+        return f"{_quoted(self.name)}({', '.join(names)}) AS (SELECT {', '.join(cast)} FROM {values}{kept})"
 
 
 @dataclass(frozen=True)

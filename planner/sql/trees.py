@@ -349,9 +349,10 @@ DECLARED = "declared"
 
 
 def table_sql(table: Table, alias: str) -> exp.Table:
-    """A base table in FROM with its schema: `"namespace"."table" AS "alias"`."""
+    """A base table in FROM with its schema: `"namespace"."table" AS "alias"`. Released values have no schema."""
     names = over_leaves(exp.TableAlias, this=quoted(alias))
-    return over_leaves(exp.Table, this=quoted(table.relation), db=quoted(table.namespace), alias=names)
+    db = {"db": quoted(table.namespace)} if table.namespace else {}
+    return over_leaves(exp.Table, this=quoted(table.relation), **db, alias=names)
 
 
 def tables_by_alias(tree: exp.Expr, schema: Schema) -> Iterator[tuple[str, Table]]:

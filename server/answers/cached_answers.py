@@ -149,13 +149,14 @@ class Wanted:
     Attributes:
       charge: its price.
       check: looks at everything public before the charge. Raises what refuses the question.
-      measure: measures under a reservation, and settles it in every case.
+      measure: measures under a reservation, and settles it in every case. It is given what was served before, by
+        answer key.
       columns: of the answer.
     """
 
     charge: Charge
     check: Callable[[], None]
-    measure: Callable[[Reservation], tuple[Released, Budget]]
+    measure: Callable[[Reservation, Mapping[str, Served]], tuple[Released, Budget]]
     columns: int
 
 
@@ -241,16 +242,18 @@ class CachedAnswers:
             for key in sorted(questions):  # in order, so that statements do not deadlock
                 stack.enter_context(self.flights.alone(key, max(0.0, end - time.monotonic()), cancelled))
             for pause_s in itertools.chain(_PAUSES_S, itertools.repeat(_PAUSES_S[-1])):
-                others = self._together(questions, charged)
+                others = self._together(questions, served, charged)
                 if others is not None:
-                    return served | others
+                    return others
                 check_waiting(end, cancelled)
                 time.sleep(pause_s)
         raise AssertionError("the wait ends")
 
-    def _together(self, questions: Mapping[str, Wanted], charged: list[str]) -> dict[str, Served] | None:
-        """Serve all of them, by answer key; None while another proxy measures one."""
-        served: dict[str, Served] = {}
+    def _together(
+        self, questions: Mapping[str, Wanted], before: Mapping[str, Served], charged: list[str]
+    ) -> dict[str, Served] | None:
+        """Serve all of them, by answer key, with those served before; None while another proxy measures one."""
+        served = dict(before)
         repeated: dict[str, Released] = {}
         charges: list[Charge] = []
         for key, one in questions.items():
@@ -274,16 +277,18 @@ class CachedAnswers:
             for charge, undo, reservation in zip(charges, given_back, reservations, strict=True):
                 key = charge.answer_key
                 undo.pop_all()  # from now on the measurement settles it
-                served[key] = self._settled(questions[key], reservation, repeated.get(key))
+                served[key] = self._settled(questions[key], reservation, repeated.get(key), served)
                 charged.append(key)
         return served
 
-    def _settled(self, one: Wanted, reservation: Reservation, repeated: Released | None) -> Served:
+    def _settled(
+        self, one: Wanted, reservation: Reservation, repeated: Released | None, served: Mapping[str, Served]
+    ) -> Served:
         """Measure, or sell the cached answer. The reservation is settled in every case."""
         charge = reservation.charge
         if repeated is not None:
             return Served(repeated, self.ledger.commit(reservation), charge.epsilon, charge.delta, charge.repeats)
-        return Served(*one.measure(reservation), charge.epsilon, charge.delta)
+        return Served(*one.measure(reservation, served), charge.epsilon, charge.delta)
 
     def _lookup(self, charge: Charge) -> CachedAnswer | None:
         return self.ledger.cached_answer(charge.answer_key, charge.analyst)

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from planner.errors import PlannerError
 from planner.policy.policy import Policy
+from planner.postprocessing.write_outer import OuterStatement
 from server.answers.cached_answers import CachedAnswers
 from server.answers.derived import DerivedAnswer
 from server.answers.periods.day_cover import WIDER
@@ -21,6 +23,7 @@ from server.answers.proposals import by_accuracy
 from server.answers.proposals.expectation import Known
 from server.answers.reusing import Reusing
 from server.answers.work import (
+    Before,
     Cached,
     Compose,
     Derived,
@@ -30,9 +33,11 @@ from server.answers.work import (
     Summed,
     Within,
     Work,
+    key_of,
     measures,
 )
 from server.backends.columns import has_no_group
+from server.backends.public_rows import Computed
 from server.errors import NoProposal
 from server.ledger.question_texts import AskedText, QuestionKeys
 from server.planning import Planned, Planning
@@ -94,12 +99,15 @@ class Deciding:
                 found = self._instead(work, request, cancelled)
                 return self.listed(found, request, cancelled) if together else found
             case Compose(composition):
-                parts = tuple(self._part(one, request, cancelled) for one in composition.parts)
-                statement, tried, planning = composition.statement, None, self.planning
+                parts = self._parts(composition.parts, request, cancelled)
+                tried = None
                 if measures(*parts):  # try the SELECT before the charges
-                    tried = planning.reads.computed(
-                        planning.backend, statement, request.analyst, cancelled, rows=False
-                    )
+                    tables = {
+                        table.released.relation.name: table for part in composition.parts for table in part.tables
+                    }
+                    for table in tables.values():
+                        table.check(self._tried(table.statement, request, cancelled).columns)
+                    tried = self._tried(composition.statement, request, cancelled)
                 return replace(work, parts=parts, columns=tried)
             case Within(choice, inner) if together or not isinstance(choice, by_accuracy.FirstPart):
                 plain = by_accuracy.without_accuracy(request)
@@ -153,9 +161,31 @@ class Deciding:
             return self.of_question(planned, request)
         return Compose(planned) if isinstance(planned, Composition) else planned
 
-    def _part(self, part: ComposedPart, request: QueryRequest, cancelled: Cancelled) -> Work:
-        asked = part.of(request)
-        return self.decide(self.of_question(part.question, asked, request), asked, cancelled, together=True)
+    def _tried(self, statement: OuterStatement, request: QueryRequest, cancelled: Cancelled) -> Computed:
+        planning = self.planning
+        return planning.reads.computed(planning.backend, statement, request.analyst, cancelled, rows=False)
+
+    def _parts(self, parts: Sequence[ComposedPart], request: QueryRequest, cancelled: Cancelled) -> tuple[Work, ...]:
+        """Decide the parts in turn. What a later part reads of an answer belongs to that answer's key.
+
+        So no such answer is derived from others, which may change as more are cached; nor is one that reads them.
+        """
+        read = {name for part in parts for table in part.tables for name in table.answers}
+        found: dict[str, tuple[ComposedPart, Work]] = {}
+        for part in parts:
+            asked, question = part.of(request), part.question
+            before = tuple(Before(table, tuple(found[name] for name in table.answers)) for table in part.tables)
+            if before:
+                question = question.after([source for one in before for source in _sources(one)])
+            work = self.of_question(question, asked, request)
+            if before and isinstance(work, Measure):
+                work = replace(work, before=before)
+            if before or part.relation in read:
+                work = self.listed(work, asked, cancelled)
+            else:
+                work = self.decide(work, asked, cancelled, together=True)
+            found[part.relation] = part, work
+        return tuple(work for _, work in found.values())
 
     def _by_accuracy(self, request: QueryRequest) -> Work:
         """Return the question at the epsilon that its accuracy target needs, or its free or exact answer."""
@@ -204,6 +234,14 @@ class Deciding:
             paid = self.cached.find(charge)
             parts.append(Measure(part.question, charge) if paid is None else Cached(part.question, paid))
         return Summed(question, summed, tuple(parts), derived)
+
+
+def _sources(before: Before) -> Iterator[str]:
+    """What the rows of a table are a function of: its statement and types, and the keys of its answers."""
+    relation = before.table.released.relation
+    yield f"{before.table.statement.sql} {relation.columns} {relation.keys} {before.table.released.ranges}"
+    for part, work in before.answers:
+        yield key_of(work) if isinstance(work, Cached | Measure) else part.question.answer_key
 
 
 def serves(derived: DerivedAnswer, question: Question, request: QueryRequest) -> bool:

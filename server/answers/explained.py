@@ -164,7 +164,8 @@ class Explaining:
         plan, rewritten, measuring, bound = question.plan, question.query, question.measuring, question.bound
         assert bound is not None, "the pipeline plans bound questions"
         domain = planning.groups_of(question, request.analyst)
-        persons = with_person_tables(bound, planning.schema, planning.policy)
+        beside = planning.beside(question.tables)
+        persons = with_person_tables(bound, beside.schema, beside.policy)
         found = provenance(persons.query, persons.schema, persons.policy)
         n_groups = len(domain)
         if isinstance(work, ShowNothing):

@@ -18,10 +18,12 @@ _log = structlog.get_logger("noisegate.answers")
 
 
 def outline_of(question: Question, released: Released) -> Outline | None:
-    """Outline a measured question; None where nothing else can be derived from it.
+    """Outline a measured question; None where nothing else can be derived from it, as where it reads released values.
 
     The answer is charged by now. An error leaves it without an outline, and its kind is logged.
     """
+    if question.tables:
+        return None
     shown = released.domain.selected is None and not released.domain.withheld
     measured = [(one.mechanism, one.noise) for one in released.noisy]
     try:

@@ -16,6 +16,7 @@ from functools import partial
 import structlog
 
 from planner.errors import SchemaChanged, StatementTooComplex
+from planner.postprocessing.write_outer import OuterStatement
 from planner.public.relation import PublicStatement
 from privacy.noisy_answer import NoisyAnswer
 from server.answers.cached_answers import Served, Wanted
@@ -41,6 +42,7 @@ from server.answers.work import (
     measures,
 )
 from server.backends.columns import Domain
+from server.backends.public_rows import Computed
 from server.errors import (
     BackendConnectionLost,
     BackendFailed,
@@ -57,6 +59,7 @@ from server.errors import (
 )
 from server.ledger.charge import Charge, Reservation
 from server.policy.verified_keys import refuse_unchecked
+from server.postprocessing.composition import ComposedPart
 from server.postprocessing.computed_response import after_charges, computed_response, relation_rows
 from server.query import Budget, QueryRequest, QueryResponse
 from server.question import Question
@@ -127,7 +130,7 @@ class Running:
             Wanted(
                 one.charge,
                 partial(self._check, one.question, one.charge, cancelled),
-                partial(self._released, one.question, cancelled),
+                partial(self._released, one, cancelled),
                 one.question.plan.columns,
             )
             for one in wanted.values()
@@ -211,14 +214,41 @@ class Running:
         planning, composition = self.deciding.planning, work.composition
         pairs = list(zip(composition.parts, work.parts, strict=True))
         answers = [self.show(one, served, part.of(request), cancelled) for part, one in pairs]
-        rows = {
-            part.relation: relation_rows(part.question, answer)
-            for (part, _), answer in zip(pairs, answers, strict=True)
-        }
-        statement = composition.statement.with_rows(rows)
-        computed = planning.reads.computed(planning.backend, statement, request.analyst, cancelled)
+        named = {part.relation: (part, answer) for part, answer in zip(composition.parts, answers, strict=True)}
+        computed = self._over(composition.statement, named, request.analyst, cancelled)
+        values = {}
+        for table in composition.tables:
+            if table.has_one_row:
+                rows = self._over(table.statement, named, request.analyst, cancelled).rows
+                values[table.released.relation.name] = table.told(rows)
         budget = planning.ledger.budget(request.analyst)
-        return computed_response(composition, answers, computed, budget, request.request_id)
+        return computed_response(composition, answers, computed, budget, request.request_id, values)
+
+    def _over(
+        self,
+        statement: OuterStatement,
+        answers: Mapping[str, tuple[ComposedPart, QueryResponse]],
+        analyst: str,
+        cancelled: Cancelled,
+    ) -> Computed:
+        """Compute a statement over answers; `answers`: each with its part, by relation."""
+        read = {
+            one.name: relation_rows(answers[one.name][0].question, answers[one.name][1])
+            for one in statement.relations
+        }
+        planning = self.deciding.planning
+        return planning.reads.computed(planning.backend, statement.with_rows(read), analyst, cancelled)
+
+    def _with_tables(self, work: Measure, served: Mapping[str, Served], cancelled: Cancelled) -> Question:
+        """Return the question with the rows of the released values that it reads."""
+        asked = QueryRequest(work.charge.analyst, "")
+        relations = []
+        for table, answers in ((one.table, one.answers) for one in work.before):
+            named = {part.relation: (part, self.show(one, served, asked, cancelled)) for part, one in answers}
+            computed = self._over(table.statement, named, asked.analyst, cancelled)
+            relations.append(table.released.with_rows(computed.rows))
+        dialect = self.deciding.planning.backend.dialect
+        return work.question.over(relations, dialect) if relations else work.question
 
     def _check(self, question: Question, charge: Charge, cancelled: Cancelled) -> None:
         """Check everything public before the charge, because the question may have waited long."""
@@ -229,9 +259,14 @@ class Running:
             refuse_unchecked(planning.schema, planning.ledger)
 
     def _released(
-        self, question: Question, cancelled: Cancelled, reservation: Reservation
+        self, work: Measure, cancelled: Cancelled, reservation: Reservation, served: Mapping[str, Served]
     ) -> tuple[Released, Budget]:
         planning = self.deciding.planning
+        try:
+            question = self._with_tables(work, served, cancelled)
+        except BaseException:
+            planning.ledger.release(reservation)  # computed from released values alone: nothing private was read
+            raise
         with self.outage.noticed():
             released = Released(*self._measured(reservation, question, cancelled))
         try:

@@ -18,7 +18,7 @@ from server.answers.proposals.by_accuracy import AtOnce, FirstPart
 from server.backends.public_rows import Computed
 from server.ledger.charge import Charge
 from server.planning import Explain as Explain
-from server.postprocessing.composition import Composition
+from server.postprocessing.composition import ComposedPart, Composition, TableOfAnswers
 from server.question import Question
 
 
@@ -36,11 +36,21 @@ class Measure:
 
     Attributes:
       passed_over: a free derived answer that is not served, because it is less precise or lacks rows.
+      before: the answers from which the tables of released values that it reads are computed first.
     """
 
     question: Question
     charge: Charge
     passed_over: DerivedAnswer | None = field(default=None, compare=False)
+    before: tuple[Before, ...] = field(default=(), compare=False)
+
+
+@dataclass(frozen=True)
+class Before:
+    """A table of released values, and the work for the answers that it is computed from."""
+
+    table: TableOfAnswers
+    answers: tuple[tuple[ComposedPart, Work], ...]
 
 
 @dataclass(frozen=True)
@@ -161,7 +171,7 @@ def leaves(work: Work) -> Iterator[Cached | Measure]:
 
 def key_of(leaf: Cached | Measure) -> str:
     """Return the answer key under which an answer is cached."""
-    return leaf.charge.answer_key if isinstance(leaf, Measure) else leaf.question.answer_key
+    return leaf.charge.answer_key if isinstance(leaf, Measure) else leaf.paid.cached.charge.answer_key
 
 
 def measures(*works: Work) -> dict[str, Measure]:

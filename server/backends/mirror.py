@@ -196,10 +196,14 @@ class CurrentMirror:
     limits: DuckdbLimits = field(default_factory=DuckdbLimits)
     _seen: dict[tuple[int, ...], Stamp | None] = field(default_factory=dict, compare=False, repr=False)
 
-    def query(self, plan: Plan) -> BackendQuery | None:
-        """Rewrite a question for the mirror; None if only PostgreSQL can answer it."""
+    def query(self, plan: Plan, schema: Schema) -> BackendQuery | None:
+        """Rewrite a question for the mirror; None if only PostgreSQL can answer it.
+
+        `schema`: that of the plan, which may have tables of released values.
+        """
         try:
-            tables = {table.name: table for table in self.tables}
+            released = (table for table in schema.tables.values() if table.is_released)
+            tables = {table.name: table for table in (*self.tables, *released)}
             return rewrite(plan, dialect="mirror", schema=replace(self.schema, tables=tables, views={}))
         except UnsupportedSQL:
             return None

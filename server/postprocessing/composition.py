@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import MappingProxyType
+from typing import TypeVar
 
 from sqlglot import exp
 
@@ -23,10 +24,25 @@ from planner.plan import Plan
 from planner.policy.policy import Policy
 from planner.policy.table_lookup import find_table
 from planner.postprocessing.allowed_sql import check_allowed, check_composed
-from planner.postprocessing.composed import Composed, is_relation
+from planner.postprocessing.composed import Composed, ReleasedTable, is_relation
 from planner.postprocessing.decompose import decompose
-from planner.postprocessing.interval_ends import NoisyColumns, ShownIntervals, add_interval_ends, name_columns
+from planner.postprocessing.interval_ends import (
+    NoisyColumns,
+    ShownIntervals,
+    add_interval_ends,
+    check_counted_groups,
+    name_columns,
+)
+from planner.postprocessing.released_tables import (
+    ONE,
+    ReleasedRelation,
+    beside_released,
+    measured,
+    released_relation,
+    tables_read,
+)
 from planner.postprocessing.write_outer import (
+    Cell,
     OuterStatement,
     guard_divisions,
     relation_of,
@@ -37,13 +53,51 @@ from planner.released_expression import KeyValue, Output, ReleasedValue, is_nois
 from planner.rewriting.dialects.dialect_table import DIALECTS
 from planner.schema import Dialect, Schema
 from planner.sql import zones
-from planner.sql.sql_types import Family, sql_type
-from planner.sql.trees import holds, nodes, tables_of
+from planner.sql.sql_types import NUMBERS, Family, ResultType, sql_type
+from planner.sql.trees import copied, holds, nodes, tables_of
 from server.query import QueryRequest
 from server.question import Question
 from server.results.evaluate import releases_used
 
 _NANO = 1e9
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class TableOfAnswers:
+    """A table of released values that a part reads.
+
+    Attributes:
+      released: its columns.
+      statement: whose rows it has, over answers of earlier parts.
+    """
+
+    released: ReleasedRelation
+    statement: OuterStatement
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The relations of the answers that it reads."""
+        return tuple(one.name for one in self.statement.relations)
+
+    @property
+    def has_one_row(self) -> bool:
+        """Is it one value? Else it is a list, or several values."""
+        return self.released.relation.keys == (ONE,) and len(self.released.relation.columns) == 2
+
+    def told(self, rows: Sequence[Sequence[Cell]]) -> str:
+        """Write the value for people, from what the statement returned."""
+        _, value = self.released.with_rows(rows).rows[0]
+        return f"{value:.10g}" if isinstance(value, float) else "NULL" if value is None else f"'{value}'"
+
+    def check(self, columns: Sequence[tuple[str, ResultType]]) -> None:
+        """Compare with what the database says of the statement's columns. Raises: UnsupportedSQL."""
+        ours = [kind for name, kind in self.released.relation.columns if name != ONE]
+        for kind, (_, found) in zip(ours, columns, strict=True):
+            if kind != found and not (kind in NUMBERS and found in NUMBERS):
+                hint = "ask for it alone first, and write its value as a literal"
+                raise UnsupportedSQL(f"a released {found} beside private rows is not supported", hint=hint)
 
 
 @dataclass(frozen=True)
@@ -56,6 +110,7 @@ class ComposedPart:
       question: what is released and charged.
       number: from 1; equal questions have the same number.
       epsilon, delta: its share; None: what the policy says.
+      tables: the tables of released values that it reads.
     """
 
     relation: str
@@ -64,6 +119,7 @@ class ComposedPart:
     number: int
     epsilon: float | None
     delta: float | None
+    tables: tuple[TableOfAnswers, ...] = ()
 
     def of(self, request: QueryRequest) -> QueryRequest:
         """Return the request for this question, from the request for the whole statement."""
@@ -89,6 +145,26 @@ class Composition:
     shown: ShownIntervals
     parameters: tuple[str, ...] = ()
 
+    @property
+    def questions(self) -> int:
+        """The number of different questions."""
+        return len({part.number for part in self.parts})
+
+    @property
+    def tables(self) -> tuple[TableOfAnswers, ...]:
+        """The tables of released values that parts read."""
+        return tuple({one.released.relation.name: one for part in self.parts for one in part.tables}.values())
+
+    def shows(self, part: ComposedPart) -> bool:
+        """Does the SELECT read the part's answer? Else only another part does."""
+        return any(one.name == part.relation for one in self.statement.relations)
+
+    def measured(self, values: Mapping[str, str] = MappingProxyType({})) -> str:
+        """Say in one sentence what is measured; `values`: those of tables with one row, once they are known."""
+        first = {part.number: part.select for part in reversed(self.parts)}
+        told = (measured(first[number], values) for number in sorted(first))
+        return f"Measured: {('; then ' if self.tables else '; ').join(told)}."
+
 
 @dataclass(frozen=True)
 class Composer:
@@ -97,13 +173,13 @@ class Composer:
     Attributes:
       policy, schema: what plans are made from.
       dialect: of the database.
-      plan: plans a SELECT over private rows.
+      plan: plans a SELECT over private rows, and over tables of released values.
     """
 
     policy: Policy
     schema: Schema
     dialect: Dialect
-    plan: Callable[[exp.Select, QueryRequest], Question]
+    plan: Callable[[exp.Select, QueryRequest, Sequence[ReleasedRelation]], Question]
 
     def compose(self, statement: Statement, request: QueryRequest, now: datetime) -> Composition | None:
         """Split a statement and plan its parts.
@@ -118,9 +194,23 @@ class Composer:
         grain = self.policy.time_grain
         tree = replace_clock(substitute(statement.tree, request.parameters), now, grain, request.zone)
         check_row_counts(tree)  # before the charge, with the bound values
-        split = decompose(tree, self.schema, self.policy, request.search_path)
-        if split is None:
-            return None
+        grouped = decompose(tree, self.schema, self.policy, request.search_path)
+        if grouped is not None and not grouped.groups_more:
+            return self._of_split(grouped, statement, request)
+        listed = decompose(tree, self.schema, self.policy, request.search_path, lists=True)
+        found: list[Composition] = []
+        refusals: list[PlannerError] = []
+        for split in filter(None, (listed, grouped)):
+            try:
+                found.append(self._of_split(split, statement, request))
+            except PlannerError as refusal:
+                refusals.append(refusal)
+        if refusals and not found:
+            raise refusals[-1]
+        return min(found, key=lambda one: one.questions, default=None)  # lists leave fewer groups, so less noise
+
+    def _of_split(self, split: Composed, statement: Statement, request: QueryRequest) -> Composition:
+        """Plan the parts of a statement, and write what is around them."""
         check_composed(split, statement.tokens, self.dialect)
         check_syntax(statement.sql)
         try:
@@ -131,7 +221,8 @@ class Composer:
         if different < len(parts):  # two spellings of one question, as the plans show
             parts = self._planned(split, request, different)
         if request.zone != zones.UTC:
-            self._check_zone(split.outer, parts, request)
+            for around in (split.outer, *(table.query for table in split.tables)):
+                self._check_zone(around, parts, request)
         return self._composition(split, parts, request)
 
     def _check_zone(self, outer: exp.Query, parts: Sequence[ComposedPart], request: QueryRequest) -> None:
@@ -154,16 +245,37 @@ class Composer:
         epsilon, delta = self._share(request, count)
         asked = replace(request, epsilon=epsilon, delta=delta, parameters=())
         numbers: dict[str, int] = {}
-        parts = []
+        parts: list[ComposedPart] = []
+        tables: dict[str, TableOfAnswers] = {}
         for part in split.parts:
-            question = self.plan(part.select, asked)
+            read = tuple(self._table(one, parts, tables, request) for one in tables_read(part.select, split.tables))
+            question = self.plan(part.select, asked, [one.released for one in read])
             number = numbers.setdefault(question.answer_key, len(numbers) + 1)
-            parts.append(ComposedPart(part.relation, part.select, question, number, epsilon, delta))
+            parts.append(ComposedPart(part.relation, part.select, question, number, epsilon, delta, read))
         return tuple(parts)
+
+    def _table(
+        self,
+        table: ReleasedTable,
+        parts: Sequence[ComposedPart],
+        tables: dict[str, TableOfAnswers],
+        request: QueryRequest,
+    ) -> TableOfAnswers:
+        """Write the statement of a table of released values, once."""
+        if table.name not in tables:
+            plans = {part.relation: part.question.plan for part in parts}
+            read = _answers_read(table.query, {name: plan.display.outputs for name, plan in plans.items()})
+            query = copied(table.query)
+            guard_divisions(query)
+            relations = [relation_of(name, outputs) for name, outputs in read.items()]
+            written = write_outer(query, relations, self.schema, self.policy, self.dialect, request.search_path)
+            tables[table.name] = TableOfAnswers(released_relation(table, read, plans), written)
+        return tables[table.name]
 
     def _composition(self, split: Composed, parts: tuple[ComposedPart, ...], request: QueryRequest) -> Composition:
         plans = {part.relation: part.question.plan for part in parts}
-        answers = {name: plan.display.outputs for name, plan in plans.items()}
+        answers = _answers_read(split.outer, {name: plan.display.outputs for name, plan in plans.items()})
+        plans = {name: plans[name] for name in answers}
         return Composition(parts, *self._written(split.outer, answers, request.search_path, plans))
 
     def _written(
@@ -183,6 +295,7 @@ class Composer:
             {name: _names(_floored(plan)) for name, plan in plans.items()},
             {name: _names(one for one in found if one.type == "int8") for name, found in noisy.items()},
         )
+        check_counted_groups(outer, columns)
         guard_divisions(outer)
         name_columns(outer, columns)
         shown = add_interval_ends(outer, columns)
@@ -201,6 +314,7 @@ class Composer:
         """
         tree = replace_clock(statement.tree, SOME_DAY, self.policy.time_grain)
         split = decompose(tree, self.schema, self.policy, search_path)
+        split = split or decompose(tree, self.schema, self.policy, search_path, lists=True)
         if split is None:
             return None
         parameters = list(types_around(tree))
@@ -209,14 +323,17 @@ class Composer:
             check_grammar(part.select, statement.tokens)
             numbers = _renumbered(part.select)
             own = [given[number - 1] if number <= len(given) else None for number in numbers]
-            found = describe(part.select, self.schema, self.policy, search_path, own)
+            read = [released_relation(one, answers, {}) for one in tables_read(part.select, split.tables)]
+            schema, policy = beside_released(self.schema, self.policy, read)
+            found = describe(part.select, schema, policy, search_path, own)
             for number, kind in zip(numbers, found.parameters, strict=True):
                 parameters[number - 1] = kind
             answers[part.relation] = found.outputs
         outer = _without_placeholders(split.outer)
         check_allowed(outer, statement.tokens, self.dialect)
         check_syntax(statement.sql)
-        return Composition((), *self._written(outer, answers, search_path), tuple(parameters))
+        shown = _answers_read(outer, answers)
+        return Composition((), *self._written(outer, shown, search_path), tuple(parameters))
 
     def _share(self, request: QueryRequest, count: int) -> tuple[float | None, float | None]:
         """Return equal shares of epsilon and delta, rounded down to the ledger's unit."""
@@ -243,6 +360,12 @@ def _without_placeholders(outer: exp.Query) -> exp.Query:
     for node in placeholders_in(outer):
         node.replace(exp.Null())
     return outer
+
+
+def _answers_read(query: exp.Query, answers: Mapping[str, T]) -> dict[str, T]:
+    """Return the answers that a query around them reads."""
+    named = {table.name for table in tables_of(query)}
+    return {name: outputs for name, outputs in answers.items() if name in named}
 
 
 def _names(outputs: Iterable[Output]) -> frozenset[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import TypeVar
 
 from planner.errors import PlannerError
@@ -14,7 +15,7 @@ from planner.reuse.outline import REUSABLE
 from server.backends.public_rows import Computed
 from server.errors import CancelledByClient, CancelledEarly, QueryFailed, ServerError
 from server.note import kind_of
-from server.postprocessing.composition import Composition, keys_of
+from server.postprocessing.composition import ComposedPart, Composition, keys_of
 from server.query import Budget, Explanation, Interval, QueryResponse, ResultColumn, StatementShape, text_bytes
 from server.question import Question
 from server.results.notes import confidence_notes
@@ -30,6 +31,10 @@ _PARTS = (
 )
 _PART = "One noisy answer was released, and the rest was computed from it exactly. Another SELECT around it is free."
 """Notes of the parts' own intervals are left out: intervals of computed values differ."""
+
+_GIVEN = (
+    "Where a question reads released values, its intervals hold for these values. Their own noise is not in them."
+)
 
 _CONFIDENCE_DIGITS = 12  # 0.9 and not 0.8999999999999999
 
@@ -80,12 +85,18 @@ def computed_response(
     computed: Computed,
     budget: Budget,
     request_id: str,
+    values: Mapping[str, str] = MappingProxyType({}),
 ) -> QueryResponse:
     """Build the response.
 
     Args:
+      answers: of the parts, in order. Values are computed from those that the SELECT reads.
       computed: the rows, with the ends of intervals behind the columns.
+      values: the released values that parts read, by the name of their table.
     """
+    every = answers
+    pairs = [pair for pair in zip(composition.parts, every, strict=True) if composition.shows(pair[0])]
+    answers = [answer for _, answer in pairs]
     shown = composition.shown
     columns = _columns(composition, computed)
     width = len(columns)
@@ -104,19 +115,19 @@ def computed_response(
         intervals=intervals,
         confidence=confidence,
         covers=covers[0] if len(covers) == 1 else "clipped value" if covers else "exact",
-        mechanism=", ".join(dict.fromkeys(answer.mechanism for answer in answers)) or "none",
-        epsilon=sum(answer.epsilon for answer in _each(composition, answers)),
-        delta=sum(answer.delta for answer in _each(composition, answers)),
+        mechanism=", ".join(dict.fromkeys(answer.mechanism for answer in every)) or "none",
+        epsilon=sum(answer.epsilon for answer in _each(composition, every)),
+        delta=sum(answer.delta for answer in _each(composition, every)),
         budget=budget,
         request_id=request_id,
         low_precision=_low_precision(shown, answers, rows, intervals),
-        clipped=_clipped(composition, answers, rows),
+        clipped=_clipped(composition, pairs, rows),
         taus=((None,) * width,) * len(rows),
-        notes=(*_notes(composition, answers), *confidence_notes(confidence)),
+        notes=(*_notes(composition, every, values), *confidence_notes(confidence)),
         raw=_differing(released, rows) if is_moved else (),
         raw_intervals=_differing(ends, intervals) if is_moved else (),
-        cached=bool(answers) and all(answer.cached for answer in answers),
-        derived_from=tuple(sorted({number for answer in answers for number in answer.derived_from})),
+        cached=bool(every) and all(answer.cached for answer in every),
+        derived_from=tuple(sorted({number for answer in every for number in answer.derived_from})),
         at_most=answers[0].at_most if covers == ["truth"] else None,
     )
 
@@ -195,13 +206,15 @@ def _is_wide(value: float | None, interval: Interval | None) -> bool:
 
 
 def _clipped(
-    composition: Composition, answers: Sequence[QueryResponse], rows: Sequence[tuple[ShownCell, ...]]
+    composition: Composition,
+    pairs: Sequence[tuple[ComposedPart, QueryResponse]],
+    rows: Sequence[tuple[ShownCell, ...]],
 ) -> tuple[bool, ...]:
     """Mark rows computed from a clipped row; all of them where keys do not tell which row."""
-    everywhere = (any(any(answer.clipped) for answer in answers),) * len(rows)
-    if len(answers) != 1:
+    everywhere = (any(any(answer.clipped) for _, answer in pairs),) * len(rows)
+    if len(pairs) != 1:
         return everywhere
-    part, (answer,) = composition.parts[0], answers
+    ((part, answer),) = pairs
     places = {name: place for place, relation, name in composition.shown.keys if relation == part.relation}
     names = [column.name for column in answer.columns]
     keys = keys_of(part.question)
@@ -246,12 +259,15 @@ def _number(value: object) -> float | None:
     return float(value) if isinstance(value, (int, float, str)) else None
 
 
-def _notes(composition: Composition, answers: Sequence[QueryResponse]) -> Iterator[str]:
+def _notes(composition: Composition, answers: Sequence[QueryResponse], values: Mapping[str, str]) -> Iterator[str]:
     if not answers:
         yield NOTE
         return
     count = len(_each(composition, answers))
     yield _PART if count == 1 else _PARTS.format(count=count)
+    yield composition.measured(values)
+    if composition.tables:
+        yield _GIVEN
     yield from dict.fromkeys(note for answer in answers for note in answer.notes if kind_of(note) != "confidence")
 
 
@@ -260,15 +276,21 @@ def composed_explanation(
 ) -> Explanation:
     """Explain a composed statement: its parts in turn, and the SELECT around them."""
     names = [part.relation for part in composition.parts]
-    relations = ", ".join(names) or "public tables"
+    relations = ", ".join(one.name for one in composition.statement.relations) or "public tables"
     names, explanations = _each(composition, names), _each(composition, explanations)
     statements = [one.rewritten_sql for one in explanations]
     around = f"-- computed from {relations}, exactly\n{composition.statement.sql}"
     reasons = [f"{name}: {one.reason}" for name, one in zip(names, explanations, strict=True)]
+    reasons.append(composition.measured())
+    released = [
+        f"-- {one.released.relation.name}: computed first, exactly\n{one.statement.sql}" for one in composition.tables
+    ]
+    if composition.tables:
+        reasons.append(_GIVEN)
     if not explanations:
         reasons = ["none: it reads only public tables, so the answer is exact and free"]
     return Explanation(
-        rewritten_sql=";\n\n".join([*statements, around]),
+        rewritten_sql=";\n\n".join([*statements, *released, around]),
         privacy_units=_once(one.privacy_units for one in explanations),
         owners=_once(one.owners for one in explanations),
         weight_bounds=tuple(bound for one in explanations for bound in one.weight_bounds),

@@ -151,7 +151,10 @@ _NO_GROUP = (
     "charged."
 )
 
-_COUNTED = "This is the number of rows of an answer, which was charged. Asking for the rows themselves is free."
+_COUNTED = (
+    "This is the number of groups that an answer shows, by their noisy values. The answer was charged. Asking for"
+    " the groups themselves is free."
+)
 
 _EPOCH = date(1970, 1, 1).toordinal()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -18,6 +18,7 @@ from planner.plan import Plan
 from planner.planning.make_plan import make_plan
 from planner.policy.declared import with_declared_keys
 from planner.policy.policy import Policy, parse_policy
+from planner.postprocessing.released_tables import ReleasedRelation, beside_released
 from planner.public.bind import bind_public
 from planner.public.relation import PublicQuery
 from planner.public.route import check_public, names_private_table
@@ -158,10 +159,10 @@ def planned(text: str, schema: Schema, policy: Policy, dialect: Dialect = "postg
 def _composed(
     statement: Statement, refusal: PlannerError, schema: Schema, policy: Policy, dialect: Dialect
 ) -> Composition:
-    def question(select: exp.Select, request: QueryRequest) -> Question:
-        bound = bind(select, schema, policy, NOW)
-        plan = _plan(bound, schema, policy, request)
-        query = rewrite(plan, dialect=dialect, schema=schema)
+    def question(select: exp.Select, request: QueryRequest, tables: Sequence[ReleasedRelation]) -> Question:
+        known, declared = beside_released(schema, policy, tables)
+        plan = _plan(bind(select, known, declared, NOW), known, declared, request)
+        query = rewrite(plan, dialect=dialect, schema=known)
         return Question(plan, query, plan_measurements(plan, policy), answer_key(plan, query, policy.time_grain, 1))
 
     composer = Composer(policy, schema, dialect, question)

@@ -12,7 +12,7 @@ from fractions import Fraction
 from planner.plan import BackendQuery, Plan
 from planner.policy.declared import with_declared_keys
 from planner.policy.policy import Policy
-from planner.postprocessing.write_outer import Cell
+from planner.postprocessing.write_outer import Cell, OuterStatement
 from planner.released_expression import is_noisy
 from planner.rewriting.rewrite import rewrite, write_public
 from planner.schema import Dialect, Schema
@@ -79,7 +79,11 @@ def _computed(composition: Composition, database: Database) -> list[Row]:
     answers: dict[str, list[tuple[Cell, ...]]] = {}
     for part in composition.parts:
         noisy = [place for place, one in enumerate(part.question.plan.display.outputs) if is_noisy(one)]
-        rows = _answer(part.question.plan, part.question.query, database)
+        tables = [
+            table.released.with_rows(_rows(table.statement.with_rows(answers), database)) for table in part.tables
+        ]
+        question = part.question.over(tables, database.dialect) if tables else part.question
+        rows = _answer(question.plan, question.query, database)
         kinds = [output.type for output in part.question.plan.display.outputs]
         answers[part.relation] = [
             (
@@ -88,10 +92,13 @@ def _computed(composition: Composition, database: Database) -> list[Row]:
             )
             for row in rows
         ]
-    filled = composition.statement.with_rows(answers)
+    shown = _rows(composition.statement.with_rows(answers), database)
+    return [row[: len(row) - 2 * len(composition.shown.places)] for row in shown]
+
+
+def _rows(filled: OuterStatement, database: Database) -> list[Row]:
     width = database.width(filled.columns_sql())
-    rows = database.run(filled.rows_sql([f"c{place}" for place in range(width)], 1_000_000))
-    return [tuple(row[: width - 2 * len(composition.shown.places)]) for row in rows]
+    return list(map(tuple, database.run(filled.rows_sql([f"c{place}" for place in range(width)], 1_000_000))))
 
 
 def _cell(value: object, *, whole: bool = False) -> Cell:

@@ -178,7 +178,7 @@ def test_a_mirror_gives_the_same_join_tuples(on_postgres: Database, on_mirror: O
     names = {*sampled(sorted(statements()), 20), *_compared_by_tuples()}
     for name in sorted(names - POSTGRES_ALONE):
         plan, query = on_postgres.planned(name)
-        copied = mirror.query(plan)
+        copied = mirror.query(plan, mirror.schema)
         assert copied is not None and copied.fingerprint == query.fingerprint, "the mirror can be asked"
         if name in _compared_by_tuples():
             assert_same_tuples(name, (query, on_postgres.run), (copied, run))
@@ -186,7 +186,7 @@ def test_a_mirror_gives_the_same_join_tuples(on_postgres: Database, on_mirror: O
 
 def test_what_a_mirror_could_answer_otherwise_is_left_to_postgres(on_postgres: Database, on_mirror: OnMirror) -> None:
     for name in sorted(POSTGRES_ALONE):
-        assert on_mirror[0].query(on_postgres.planned(name)[0]) is None
+        assert on_mirror[0].query(on_postgres.planned(name)[0], on_mirror[0].schema) is None
 
 
 def _statements(query: BackendQuery) -> list[str]:

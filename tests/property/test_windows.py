@@ -70,8 +70,8 @@ OWN = {
     " count(*) OVER (PARTITION BY v.person, l.x) AS m FROM line AS l JOIN visit AS v ON v.id = l.visit) AS t"
     " WHERE n = m",
     "over windows": "WITH a AS (SELECT person, x, row_number() OVER (PARTITION BY person ORDER BY id) AS n FROM"
-    " visit), b AS (SELECT person, n, lead(x) OVER (PARTITION BY person ORDER BY n) AS y FROM a) SELECT count(*) FROM b"
-    " WHERE y = n",
+    " visit), b AS (SELECT person, n, lead(x) OVER (PARTITION BY person ORDER BY n) AS y FROM a) SELECT count(*)"
+    " FROM b WHERE y = n",
     "LATERAL first": "SELECT count(*) FROM person AS p CROSS JOIN LATERAL (SELECT v.x FROM visit AS v WHERE"
     " v.person = p.id AND v.x IS NOT NULL ORDER BY v.x DESC, v.id LIMIT 1) AS t WHERE t.x = 2",
     "LATERAL second": "SELECT count(*) FROM person AS p LEFT JOIN LATERAL (SELECT id, x AS y FROM visit WHERE"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 
 from planner.postprocessing.write_outer import Cell
 from planner.public.relation import PublicStatement
 from planner.released_expression import is_noisy
+from planner.sql.sql_types import ResultType
 from server.answers.work import Compose, ListGroups, Measure, Work
 from server.backends.backend import Backend
 from server.postprocessing.composition import Composition
@@ -45,7 +46,14 @@ def answered(found: Work, run: Run, backend: Backend, *, empty: bool = False) ->
 
 
 def _computed(composition: Composition, run: Run, backend: Backend) -> list[Row]:
-    rows = {part.relation: list(_relation_rows(part.question, run)) for part in composition.parts}
+    rows: dict[str, list[tuple[Cell, ...]]] = {}
+    for part in composition.parts:
+        tables = []
+        for table in part.tables:
+            computed = backend.compute(table.statement.with_rows(rows), rows=True)
+            tables.append(table.released.with_rows(computed.rows))
+        question = part.question.over(tables, backend.dialect) if tables else part.question
+        rows[part.relation] = list(_relation_rows(question, run))
     computed = backend.compute(composition.statement.with_rows(rows), rows=True)
     width = len(computed.columns) - 2 * len(composition.shown.places)
     return [row[:width] for row in computed.rows]
@@ -59,12 +67,18 @@ def _released(question: Question, run: Run, *, empty: bool) -> list[tuple[Value,
 
 def _relation_rows(question: Question, run: Run) -> Iterator[tuple[Cell, ...]]:
     """As `relation_rows` of the server, of an answer without intervals."""
-    ends = (None,) * (2 * sum(map(is_noisy, question.plan.display.outputs)))
+    outputs = question.plan.display.outputs
+    ends = (None,) * (2 * sum(map(is_noisy, outputs)))
     for row in _released(question, run, empty=False):
-        yield (*map(_cell, row), *ends)
+        yield (*(_cell(value, output.type) for value, output in zip(row, outputs, strict=True)), *ends)
 
 
-def _cell(value: Value) -> Cell:
+def _cell(value: Value, kind: ResultType) -> Cell:
+    """A rank's date is a number of days here, and its timestamp one of seconds."""
+    if isinstance(value, Fraction) and kind in ("date", "timestamp"):
+        seconds = value * 86_400 if kind == "date" else value
+        moment = datetime(1970, 1, 1) + timedelta(seconds=int(seconds))
+        return str(moment.date() if kind == "date" else moment)
     if not isinstance(value, Fraction):
         return value if isinstance(value, bool) or value is None else str(value)
     return int(value) if value.denominator == 1 else float(value)

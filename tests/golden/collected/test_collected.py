@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable
 
-import duckdb
 import psycopg
 import pytest
 
 from planner.parsing.parse import read
 from planner.policy.validate import validate
 from planner.public.route import lists_people
-from server.backends.backend import Backend
-from server.backends.duckdb import DuckdbBackend
-from server.backends.embedded import EmbeddedPostgres
-from server.backends.postgres import PostgresBackend
 from server.backends.postgres_catalog import read_schema
-from server.pipeline import Pipeline
 from tests.golden.collected.before_noise import answered, differences
-from tests.golden.collected.outcomes import NAMESPACE, Outcome, found, outcome, pipeline, policy, schema, write_file
+from tests.golden.collected.conftest import Database
+from tests.golden.collected.outcomes import Outcome, found, outcome, policy, schema
 from tests.golden.collected.statements import adapted, collected
 from tests.golden.collected.verdicts import GAPS, NOT_TO_BE_ANSWERED, verdict, working
-from tests.golden.collected.world import OF_SOMEBODY, ROWS, TABLES
 from tests.golden.collected.write_table import TABLE, answered_share, table
-from tests.golden.databases import on_server
 from tests.golden.refusal_lines import assert_plain_words
-from tests.golden.untruncated import Rows, Run
+from tests.golden.untruncated import Rows
 from tests.support.seeds import sampled
 
 TRUTHS = {
@@ -46,55 +36,6 @@ WITH_EMPTY_GROUPS = {"exe26", "exe36"}
 
 NOT_ON_DUCKDB = {"bi03", "bi19", "peer10"}
 """What is refused there, since its decimals divide inexactly and it has no to_char."""
-
-
-@dataclass(frozen=True)
-class Database:
-    """One of the two: how a text is looked up for it, and how its statements run."""
-
-    run: Run
-    backend: Backend
-    pipeline: Pipeline
-
-
-@pytest.fixture(scope="module")
-def urls(embedded_postgres: EmbeddedPostgres) -> Iterator[tuple[str, str]]:
-    """The tables as the proxy reads them, and as answers are of them: without nobody's rows, within ranges."""
-    with (
-        on_server(embedded_postgres, "collected", (*TABLES, *ROWS)) as all_rows,
-        on_server(embedded_postgres, "collected_of_somebody", (*TABLES, *ROWS, *OF_SOMEBODY)) as of_somebody,
-    ):
-        yield all_rows, of_somebody
-
-
-@pytest.fixture(scope="module")
-def truth(urls: tuple[str, str]) -> Iterator[Callable[[str], Rows]]:
-    """What PostgreSQL itself says."""
-    with psycopg.connect(urls[1], autocommit=True) as connection:
-        yield partial(_postgres_rows, connection)
-
-
-@pytest.fixture(scope="module")
-def on_postgres(urls: tuple[str, str]) -> Iterator[Database]:
-    backend = PostgresBackend(urls[0])
-    with psycopg.connect(urls[0], autocommit=True) as connection:
-        yield Database(partial(_postgres_rows, connection), backend, pipeline(backend))
-
-
-@pytest.fixture(scope="module")
-def on_duckdb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
-    """The proxy's backend opens a file for each question; the test keeps a copy open."""
-    path = tmp_path_factory.mktemp("collected") / "collected.duckdb"
-    write_file(path)
-    copy = shutil.copy(path, path.with_suffix(".copy"))
-    backend = DuckdbBackend(path, NAMESPACE)
-    with duckdb.connect(copy, read_only=True) as connection:
-        connection.execute(f"USE {NAMESPACE}; SET TimeZone = 'UTC'")
-        yield Database(lambda sql: connection.execute(sql).fetchall(), backend, pipeline(backend))
-
-
-def _postgres_rows(connection: psycopg.Connection[tuple[object, ...]], sql: str) -> Rows:
-    return connection.execute(sql.encode()).fetchall()
 
 
 def test_the_table_is_the_written_one() -> None:

@@ -4,19 +4,20 @@ second release under one charge."""
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from server.answers.cached_answers import Served
 from server.answers.encoding import encoded
 from server.answers.released import Released
 from server.answers.run import Running
+from server.answers.work import Measure
 from server.errors import ChargeUnsettled, ServerError
 from server.ledger.charge import Reservation
 from server.pipeline import Pipeline
 from server.query import Budget
-from server.question import Question
 from tests.support.simulation.history import Simulation
 
 Cancelled = threading.Event | None
@@ -26,9 +27,9 @@ class _AnswersFirst(Running):
     simulation: Simulation
 
     def _released(
-        self, question: Question, cancelled: Cancelled, reservation: Reservation
+        self, work: Measure, cancelled: Cancelled, reservation: Reservation, served: Mapping[str, Served]
     ) -> tuple[Released, Budget]:
-        released = Released(*self._measured(reservation, question, cancelled))
+        released = Released(*self._measured(reservation, work.question, cancelled))
         scheduler, ledger = self.simulation.scheduler, self.deciding.planning.ledger
         process = scheduler.task.process
 
@@ -44,12 +45,12 @@ class _AnswersFirst(Running):
 
 class _MeasuresAgain(Running):
     def _released(
-        self, question: Question, cancelled: Cancelled, reservation: Reservation
+        self, work: Measure, cancelled: Cancelled, reservation: Reservation, served: Mapping[str, Served]
     ) -> tuple[Released, Budget]:
         try:
-            return super()._released(question, cancelled, reservation)
+            return super()._released(work, cancelled, reservation, served)
         except ChargeUnsettled:
-            released = Released(*self._measured(reservation, question, cancelled))
+            released = Released(*self._measured(reservation, work.question, cancelled))
             return released, self.deciding.planning.ledger.budget(reservation.charge.analyst)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import cast
@@ -50,7 +50,7 @@ class Service:
         wanted = Wanted(charge, lambda: None, self._measure, 1)
         return self.kept.serve([wanted], [])[answer_key]
 
-    def _measure(self, reservation: Reservation) -> tuple[Released, Budget]:
+    def _measure(self, reservation: Reservation, served: Mapping[str, Served]) -> tuple[Released, Budget]:
         self.measured += 1
         self.before_commit()
         released = Released(Domain(()), (noisy_answer([float(self.measured)]),))

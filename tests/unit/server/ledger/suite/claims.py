@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -96,7 +97,7 @@ class Claims(LedgerCase):
         def ask(book: Ledger, kept: CachedAnswers, analyst: str) -> Served:
             asked = charge(0.25, analyst=analyst, answer_key="question")
 
-            def measure(reservation: Reservation) -> tuple[Released, Budget]:
+            def measure(reservation: Reservation, served: Mapping[str, Served]) -> tuple[Released, Budget]:
                 measured.append(reservation.id)
                 time.sleep(0.2)
                 return released, book.commit(reservation, encoded(released))

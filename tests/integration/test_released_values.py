@@ -1,0 +1,184 @@
+"""Questions that read released values: both are charged, the price is known before, the second follows the first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from planner.errors import PlannerError
+from server.answers.work import Cached, Compose, Measure
+from server.backends.duckdb import DuckdbBackend
+from server.backends.postgres import PostgresBackend
+from server.backends.postgres_catalog import read_schema
+from server.errors import BackendUnavailable, BudgetExhausted, NotDerivable, QueryFailed, WorkerFailed
+from server.ledger.ledger import Ledger
+from server.pipeline import Pipeline
+from server.query import QueryRequest, QueryResponse
+from server.workers.pool import WorkerPool
+from tests.golden.tpch.queries import policy
+from tests.support.asking import ask
+from tests.support.tpch_duckdb import NAMESPACE
+
+ANALYSTS = {"ada": (20.0, 1e-3), "bea": (20.0, 1e-3), "poor": (0.9, 1e-3)}
+
+MEAN = "SELECT avg(c_acctbal) FROM customer"
+ABOVE = f"SELECT count(*) FROM customer WHERE c_acctbal > ({MEAN})"
+BY_KEY = (
+    "SELECT count(*) FROM customer c WHERE c_acctbal > "
+    "(SELECT 1.1 * avg(x.c_acctbal) FROM customer x WHERE x.c_mktsegment = c.c_mktsegment)"
+)
+
+
+@pytest.fixture(params=[pytest.param("postgres", marks=pytest.mark.slow), "duckdb"])
+def pipeline(
+    request: pytest.FixtureRequest, ledger: Ledger, workers: WorkerPool, tpch_url: str, tpch_duckdb: Path
+) -> Pipeline:
+    if request.param == "duckdb":
+        file = DuckdbBackend(tpch_duckdb, NAMESPACE)
+        return Pipeline(policy(), file.schema(), file, ledger, workers)
+    with psycopg.connect(tpch_url) as connection:
+        schema = read_schema(connection)
+    return Pipeline(policy(), schema, PostgresBackend(tpch_url), ledger, workers)
+
+
+def _asked(pipeline: Pipeline, sql: str, analyst: str = "ada", **settings: Any) -> QueryResponse:
+    return ask(pipeline, QueryRequest(analyst, sql, request_id="request-1", **settings))
+
+
+def _charges(ledger: Ledger, analyst: str = "ada") -> list[tuple[float, str]]:
+    return [(one.charge.epsilon, one.state) for one in ledger.charges(analyst)]
+
+
+def test_both_are_charged_and_free_again(pipeline: Pipeline, ledger: Ledger) -> None:
+    told = pipeline.explain(QueryRequest("ada", ABOVE, epsilon=1.0))
+    answer = _asked(pipeline, ABOVE, epsilon=1.0)
+    assert told.charge_epsilon == answer.epsilon == 1.0
+    assert _charges(ledger) == [(0.5, "committed")] * 2
+    again = _asked(pipeline, ABOVE, epsilon=1.0)
+    assert (again.rows, again.epsilon, again.cached) == (answer.rows, 0.0, True)
+    assert pipeline.explain(QueryRequest("ada", ABOVE, epsilon=1.0)).charge_epsilon == 0.0
+    (released,) = _asked(pipeline, MEAN, epsilon=0.5).rows
+    told_value = f"WHERE c_acctbal > {float(str(released[0])):.10g}"
+    assert any(note.startswith("Measured: SELECT AVG(c_acctbal) FROM customer; then") for note in answer.notes)
+    assert told_value in answer.notes[1], (told_value, answer.notes[1])
+    assert any("hold for these values" in note for note in answer.notes)
+    assert len(_charges(ledger)) == 2
+
+
+def test_the_second_follows_the_released_value(pipeline: Pipeline) -> None:
+    """With noise of some 0.1: what counts customers above the first answer is near the true count above it."""
+    found = _asked(pipeline, ABOVE, epsilon=4.0)
+    (mean,) = _asked(pipeline, MEAN, epsilon=2.0).rows
+    (literal,) = _asked(pipeline, f"SELECT count(*) FROM customer WHERE c_acctbal > {mean[0]}", epsilon=4.0).rows
+    assert abs(float(str(found.rows[0][0])) - float(str(literal[0]))) < 40  # of 1,500; chance below 1e-6
+
+
+def test_what_is_paid_for_is_not_paid_again(pipeline: Pipeline, ledger: Ledger) -> None:
+    _asked(pipeline, MEAN, epsilon=0.5)
+    assert pipeline.explain(QueryRequest("ada", ABOVE, epsilon=1.0)).charge_epsilon == 0.5
+    assert _asked(pipeline, ABOVE, epsilon=1.0).epsilon == 0.5
+    other = _asked(pipeline, ABOVE.replace("count(*)", "sum(c_acctbal)"), epsilon=1.0)
+    assert other.epsilon == 0.5, "the first answer is the same"
+    assert len(_charges(ledger)) == 3
+
+
+def test_a_new_measurement_of_the_first_has_a_second_of_its_own(pipeline: Pipeline, ledger: Ledger) -> None:
+    first = _asked(pipeline, ABOVE, epsilon=1.0)
+    anew = _asked(pipeline, ABOVE, epsilon=1.0, reuse="never")
+    assert (anew.epsilon, len(_charges(ledger))) == (1.0, 4)
+    newest = _asked(pipeline, ABOVE, epsilon=1.0)
+    assert (newest.epsilon, newest.rows, newest.notes[1]) == (0.0, anew.rows, anew.notes[1])
+    assert first.notes[1] != anew.notes[1], "another value was released"
+
+
+def test_without_the_budget_for_both_nothing_is_charged(pipeline: Pipeline, ledger: Ledger) -> None:
+    assert pipeline.explain(QueryRequest("poor", ABOVE, epsilon=1.0)).cannot_pay is not None
+    with pytest.raises(BudgetExhausted):
+        _asked(pipeline, ABOVE, "poor", epsilon=1.0)
+    assert {state for _, state in _charges(ledger, "poor")} <= {"released"}
+    with pytest.raises(NotDerivable):
+        _asked(pipeline, ABOVE, epsilon=1.0, reuse="only")
+    assert _charges(ledger) == []
+
+
+def test_another_analyst_buys_both(pipeline: Pipeline, ledger: Ledger) -> None:
+    first, second = (_asked(pipeline, ABOVE, analyst, epsilon=1.0) for analyst in ("ada", "bea"))
+    assert (second.rows, second.epsilon, second.notes) == (first.rows, 1.0, first.notes)
+    assert [one.charge.repeats is None for one in ledger.charges("bea")] == [False, False]
+
+
+def test_a_key_repeats_both(pipeline: Pipeline, ledger: Ledger) -> None:
+    answers = [_asked(pipeline, ABOVE, epsilon=1.0, idempotency_key="once") for _ in range(2)]
+    assert answers[0].rows == answers[1].rows and answers[1].epsilon == 0.0
+    assert len(_charges(ledger)) == 2
+
+
+@pytest.mark.parametrize(
+    ("error", "state"), [(WorkerFailed("gone"), "failed"), (BackendUnavailable("gone"), "released")]
+)
+def test_where_the_second_fails_the_first_stands(
+    pipeline: Pipeline, ledger: Ledger, monkeypatch: pytest.MonkeyPatch, error: Exception, state: str
+) -> None:
+    """After a row could have been read its charge stands too; before, it is given back."""
+    own, calls = pipeline.workers.call, list[object]()
+
+    def call(task: Any, *values: Any, **settings: Any) -> Any:
+        calls.append(task)
+        if (
+            getattr(task, "__name__", "") == "measure"
+            and sum(getattr(one, "__name__", "") == "measure" for one in calls) == 2
+        ):
+            raise error
+        return own(task, *values, **settings)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(pipeline.workers, "call", call)
+        with pytest.raises((QueryFailed, BackendUnavailable)):
+            _asked(pipeline, ABOVE, epsilon=1.0)
+    assert _charges(ledger) == [(0.5, "committed"), (0.5, state)]
+    if state == "released":
+        assert _asked(pipeline, ABOVE, epsilon=1.0).epsilon == 0.5
+
+
+def test_a_value_per_key_is_a_list_that_the_second_joins(pipeline: Pipeline, ledger: Ledger) -> None:
+    answer = _asked(pipeline, BY_KEY, epsilon=4.0)
+    assert _charges(ledger) == [(2.0, "committed")] * 2
+    assert 300 < float(str(answer.rows[0][0])) < 1200  # of 1,500; the noise is some 10
+    grouped = BY_KEY.replace("SELECT count(*)", "SELECT c_mktsegment, count(*)") + " GROUP BY c_mktsegment"
+    assert len(_asked(pipeline, grouped, epsilon=4.0).rows) == 5
+
+
+def test_the_work_is_known_before(pipeline: Pipeline) -> None:
+    request = QueryRequest("ada", ABOVE, epsilon=1.0)
+    work = pipeline.deciding.decide(pipeline.find(request), request, together=True)
+    assert isinstance(work, Compose)
+    first, second = work.parts
+    assert isinstance(first, Measure) and isinstance(second, Measure) and len(second.before) == 1
+    ask(pipeline, request)
+    work = pipeline.deciding.decide(pipeline.find(request), request, together=True)
+    assert isinstance(work, Compose) and all(isinstance(one, Cached) for one in work.parts)
+
+
+def test_a_shape_is_known_before(pipeline: Pipeline, ledger: Ledger) -> None:
+    shape = pipeline.describe(
+        "SELECT c_mktsegment, count(*) FROM customer WHERE c_acctbal > $1 + "
+        f"({MEAN} WHERE c_nationkey = $2) GROUP BY 1"
+    )
+    assert [one.type for one in shape.columns] == ["text", "int8"]
+    assert shape.parameters[1] == "int8"
+    assert ledger.charges("ada") == ()
+
+
+def test_what_could_fail_for_some_value_is_refused_before_both(pipeline: Pipeline, ledger: Ledger) -> None:
+    for sql in (
+        "SELECT count(*) FROM customer WHERE c_acctbal > (SELECT c_acctbal FROM customer)",
+        "SELECT count(*) FROM customer WHERE c_acctbal > (SELECT avg(c_acctbal) FROM customer GROUP BY c_mktsegment)",
+        "SELECT count(*) FROM customer WHERE c_acctbal > (SELECT count(*) > 5 FROM customer)",
+        "SELECT count(*) FROM customer WHERE c_acctbal > (SELECT 'x' || count(*) FROM customer)",
+    ):
+        with pytest.raises(PlannerError):
+            _asked(pipeline, sql, epsilon=1.0)
+    assert ledger.charges("ada") == ()
