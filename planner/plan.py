@@ -11,7 +11,7 @@ from typing import Literal, get_args
 
 from sqlglot import exp
 
-from planner.released_expression import Display
+from planner.released_expression import Display, KeyValue
 from planner.sql.rank_grid import AskedRank, Grid
 from planner.sql.result_types import KeyCell
 from planner.sql.sql_types import ResultType
@@ -488,6 +488,12 @@ class Plan:
         owner positions is public (docs/mathematics.md, section 3.4).
         """
         return _gap(len(self.owners) + (release.distinct is not None))
+
+    @property
+    def names_selected_groups(self) -> bool:
+        """Does the answer show keys alone, those that partition selection finds?"""
+        shown = all(isinstance(output.expression, KeyValue) for output in self.display.outputs)
+        return shown and self.display.having is None and bool(self.releases)
 
     @property
     def counts_contributions(self) -> bool:

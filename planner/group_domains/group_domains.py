@@ -22,8 +22,10 @@ from planner.group_domains.key_sources import (
     KeySources,
     Source,
     check_shared,
-    selected_domain,
+    is_selectable,
+    selected_domains,
     substituted,
+    way_to_a_delta,
 )
 from planner.group_domains.rows_in_groups import omitted_rows, rows_in_groups, tells_apart_beyond
 from planner.limits import MAX_BASE, MAX_GROUPS, check_cells
@@ -33,6 +35,7 @@ from planner.policy.policy import Policy
 from planner.policy.toml_section import DomainValue
 from planner.schema import Schema
 from planner.sensitivity.column_equalities import Equalities
+from planner.sql.result_types import allows_partition_selection
 from planner.sql.sql_types import Family
 from planner.sql.trees import ColumnRef, bound_column, column_ref, columns_of, copied, tables_of
 
@@ -41,12 +44,16 @@ _OF_THE_TYPE = {Family.BOOL: "boolean has {n} values", Family.ENUM: "the column'
 
 
 def group_domains(
-    query: BoundQuery, schema: Schema, policy: Policy, equalities: Equalities
+    query: BoundQuery, schema: Schema, policy: Policy, equalities: Equalities, delta: float, *, lists: bool = False
 ) -> tuple[tuple[GroupKey, ...], tuple[GroupDomain, ...]]:
     """The keys of a query and their domains. Keys that are known only together share a domain.
 
     The groups are those of `SELECT DISTINCT keys` over the query's public tables and the possible values of private
     columns, under all conditions that read nothing else. No other group can appear.
+
+    Partition selection needs a `delta`. If the question `lists` groups, it finds which keys of public tables have
+    private rows, too.
+
     Raises: SensitivityUnbounded that names what to declare; UnsupportedSQL for a type that cannot be a key;
       StatementTooComplex for too many groups.
     """
@@ -65,9 +72,13 @@ def group_domains(
     for places in members.values():
         found = read[places[0]]
         if not found:
-            domains.append(_known(places[0], query.keys[places[0]], sources))
+            domains.append(_known(places[0], query.keys[places[0]], sources, policy.delta, delta))
         else:
             block = blocks.of(source for source, _ in found.values())
+            public = not block.columns and all(allows_partition_selection(query.keys[place].type) for place in places)
+            if lists and delta and public:
+                domains += selected_domains(places)
+                continue
             domains.append(_computed(block, [(place, query.keys[place], read[place]) for place in places], sources))
     check_size(domains)
     return tuple(_group_key(key, found, sources) for key, found in zip(query.keys, read, strict=True)), tuple(domains)
@@ -121,7 +132,7 @@ def _sources_of(key: BoundKey, sources: KeySources) -> ColumnSources:
     return {}
 
 
-def _known(place: int, key: BoundKey, sources: KeySources) -> GroupDomain:
+def _known(place: int, key: BoundKey, sources: KeySources, most: float, delta: float) -> GroupDomain:
     """The domain of a key whose values the policy or the expression determines."""
     other = _other(key, sources)
     if other is not None:
@@ -134,10 +145,9 @@ def _known(place: int, key: BoundKey, sources: KeySources) -> GroupDomain:
         return GroupDomain((place,), kept if all_known else listed(kept, other), None, _DECLARED)
     if key.values is None:
         check_shared(key, sources)
-        found = selected_domain(place, key, sources)
-        if found is None:
-            raise _no_domain(key, sources)
-        return found
+        if not delta or not is_selectable(key, sources):
+            raise _no_domain(key, sources, most)
+        return selected_domains([place])[0]
     private = [column for column in key.columns if sources.rows(column[0]) is None]
     null = any(sources.declared(column).null_group and sources.may_be_null(column) for column in private)
     values = (*key.values, None) if null and None not in key.values else key.values
@@ -214,27 +224,27 @@ def _without_declaration(key: BoundKey) -> str:
     return "list its values in WHERE, or join a public table"
 
 
-def _no_domain(key: BoundKey, sources: KeySources) -> SensitivityUnbounded:
+def _no_domain(key: BoundKey, sources: KeySources, delta: float) -> SensitivityUnbounded:
+    """The refusal of a key without public values, with the ways out: list them, declare them, or a delta."""
     names = " and ".join(map(sources.name, key.columns)) or "this expression"
+    dated = any(sources.type_of(column).is_moment for column in key.columns)
     if any(map(sources.is_per_person, key.columns)):
         message = f"the possible values of the group key {names} are not public, or too many"
-        hint = "write n <= 20 in WHERE, or GROUP BY LEAST(n, 20) or CASE WHEN ... THEN 'label' END"
-        if any(sources.type_of(column).is_moment for column in key.columns):
-            hint = "narrow its days by WHERE or HAVING; or ask the administrator for a range of the column behind it"
-        return SensitivityUnbounded(message, hint=hint, position=key.position)
-    if isinstance(key.value, exp.Column):
+        ways = "write n <= 20 in WHERE, or GROUP BY LEAST(n, 20) or CASE WHEN ... THEN 'label' END"
+        if dated:
+            ways = "narrow its days by WHERE or HAVING; or ask the administrator for a range of the column behind it"
+    elif isinstance(key.value, exp.Column):
         message = f"the possible values of the group key {names} are not public"
-        hint = f"ask the administrator to declare `domain = [...]`, or a range with a step, for {names}; "
-        hint += f"or `discover = true`, which needs a delta; or {_without_declaration(key)}"
+        ways = f"{_without_declaration(key)}; or ask the administrator for a `domain` or a `range` of {names}"
     else:
         message = f"the possible values of a group key computed from {names} are not public"
-        dated = any(sources.type_of(column).is_moment for column in key.columns)
-        hint = (
-            f"{'group more coarsely' if dated else 'bound it in WHERE by BETWEEN'}, or group by CASE WHEN ... THEN "
-            f"'label' END; or ask the administrator to declare a `domain` or a narrow `range` for {names}"
-        )
-        if not (dated or key.type.is_number or key.type.is_moment):
-            hint = f"group by {names} itself, if its values are declared, or by CASE WHEN ... THEN 'label' END"
+        narrow = "narrow it by WHERE" if dated or key.type.is_number else "list its values in WHERE"
+        ways = f"{narrow}, or group by CASE WHEN ... THEN 'label' END; "
+        ways += f"or ask the administrator for a `domain` or a `range` of {names}"
+    if is_selectable(key, sources):
+        message, hint = f"{message}, and partition selection needs a delta", f"{way_to_a_delta(delta)}; or {ways}"
+    else:
+        hint = f"{ways}; or for `discover = true`, which needs a delta"
     return SensitivityUnbounded(message, hint=hint, position=key.position)
 
 

@@ -6,7 +6,7 @@ values, partition selection finds them, where the administrator allows it for th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,6 +22,7 @@ from planner.policy.ownership import ownership
 from planner.policy.policy import ColumnPolicy, Policy
 from planner.schema import Schema, Table, sql_identifier
 from planner.sensitivity.column_equalities import Equalities
+from planner.sql.literals import value_sql
 from planner.sql.result_types import allows_partition_selection
 from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import ColumnRef, bound_column, column_ref, copied, nodes
@@ -85,6 +86,11 @@ class KeySources:
     def declared(self, column: ColumnRef) -> ColumnPolicy:
         """A column's policy."""
         return self._policy.column(self._entries[column[0]].table.name, column[1])
+
+    def is_open(self, column: ColumnRef) -> bool:
+        """May partition selection read a private column? Yes if the policy opens it, or declares its values."""
+        table = self._entries[column[0]].table.name
+        return self.declared(column).domain is not None or self._policy.discovers(table, column[1])
 
     def is_nullable(self, column: ColumnRef) -> bool:
         """Does the catalog allow NULL in a column?"""
@@ -267,24 +273,40 @@ def check_shared(key: BoundKey, sources: KeySources) -> None:
         raise SensitivityUnbounded(message, hint=hint, position=key.position)
 
 
-_WHY = "found by partition selection: shown if enough privacy units share it, which needs a delta"
+def way_to_a_delta(most: float) -> str:
+    """How to ask with a delta under a policy that allows at most this one."""
+    if not most:
+        return "the administrator can allow one with `delta` in [privacy] of the policy"
+    return "ask with a delta; an administrator grants one on the administration page or with noisegate admin top-up"
 
 
-def selected_domain(place: int, key: BoundKey, sources: KeySources) -> GroupDomain | None:
-    """The domain of a key that partition selection may find; None if the policy does not allow it.
+_SELECTED = "found by partition selection: shown if enough privacy units share it, which needs a delta"
 
-    Every private column of the key must be open to partition selection. Columns of public rows are known.
-    """
+
+def is_selectable(key: BoundKey, sources: KeySources) -> bool:
+    """May partition selection find a key? Every private column of it must be open, and its type be shown."""
     private = [column for column in key.columns if sources.rows(column[0]) is None]
-    opened = bool(private) and all(sources.declared(column).discover for column in private)
-    return GroupDomain((place,), None, None, _WHY) if opened and allows_partition_selection(key.type) else None
+    opened = bool(private) and all(map(sources.is_open, private))
+    return opened and allows_partition_selection(key.type)
+
+
+def selected_domains(places: Iterable[int]) -> list[GroupDomain]:
+    """The domains of keys that partition selection finds."""
+    return [GroupDomain((place,), None, None, _SELECTED) for place in places]
 
 
 def keys_found(query: BoundQuery, domains: Sequence[GroupDomain], policy: Policy) -> Iterator[exp.Expr]:
-    """The condition of each selected key: it is not NULL, unless the policy has a group for NULL."""
+    """The conditions of each selected key: it is not NULL, unless the policy has a group for NULL, and no column has
+    a value outside of its declared domain.
+    """
     for place in (place for domain in domains if domain.selects_partitions for place in domain.keys):
         key = query.keys[place]
         tables = [query.table_of(bound_column(*column)).table.name for column in key.columns]
-        pairs = zip(tables, key.columns, strict=True)
-        if not any(policy.column(table, column[1]).null_group for table, column in pairs):
+        read = {column: policy.column(table, column[1]) for table, column in zip(tables, key.columns, strict=True)}
+        if not all(map(policy.is_public, tables)) and not any(declared.null_group for declared in read.values()):
             yield exp.Is(this=wrap(copied(key.value)), expression=exp.Null(), negate=True)
+        for column, declared in read.items():
+            if declared.domain is not None:
+                known = exp.In(this=bound_column(*column), expressions=list(map(value_sql, declared.domain)))
+                unknown = exp.Is(this=bound_column(*column), expression=exp.Null())
+                yield exp.Paren(this=exp.Or(this=known, expression=unknown))

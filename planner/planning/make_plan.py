@@ -1,8 +1,9 @@
 """Turn a bound query into a Plan: who owns a tuple, what it weighs, which groups there are, what it costs.
 
-A question without aggregates lists the groups that there may be, or counts the rows of an answer whose number is
-public. Dashboards ask this way to fill their filters. The groups are the public domain of the same GROUP BY: declared
-values, keys of public tables, steps of a range. They do not show whether anybody is in a group.
+A question without aggregates lists groups, or counts the rows of an answer whose number is public. Dashboards ask
+this way to fill their filters. Declared values and steps of a range are named free of charge, whether or not anybody
+is in a group. Keys that private rows or public tables hold are selected, as if COUNT(*) stood beside them: the list
+is charged, and names the groups that enough people share. Without a delta, public tables name all their keys.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from functools import partial
 
 from sqlglot import exp
 
-from planner.binding.bound_query import BoundQuery
-from planner.errors import InvalidSetting, RowsNotShown, SensitivityUnbounded, StatementTooComplex, UnsupportedSQL
+from planner.binding.bound_query import BoundAggregate, BoundQuery
+from planner.errors import InvalidSetting, SensitivityUnbounded, StatementTooComplex, UnsupportedSQL
 from planner.group_domains.group_domains import check_size, group_domains
 from planner.group_domains.key_sources import keys_found
 from planner.plan import AnswerTimes, GroupDomain, JoinSize, Plan, SamplingPlan, UnitBounds
@@ -63,18 +64,19 @@ _REASON = "Nothing is released: the possible groups are public, and no private r
 _COUNTED_PUBLICLY = "Nothing is released: the number of rows of this answer is public, and no private row is read."
 
 
-def list_groups(bound: BoundQuery, schema: Schema, policy: Policy) -> Plan:
-    """The plan of a question without aggregates: no release and no charge.
+_ROWS = BoundAggregate("count", None, None, "count(*)")
 
-    Without group keys it is one row of constants.
 
-    Raises: RowsNotShown for keys that only private rows know; otherwise as `group_domains`.
+def list_groups(bound: BoundQuery, schema: Schema, policy: Policy, delta: float) -> Plan | None:
+    """The plan of a question without aggregates: no release and no charge; None if its keys are selected.
+
+    Without group keys it is one row of constants. Raises: as `group_domains`.
     """
     assert not bound.aggregates, "the others are planned"
-    keys, domains = group_domains(bound, schema, policy, provenance(bound, schema, policy).equalities)
+    equalities = provenance(bound, schema, policy).equalities
+    keys, domains = group_domains(bound, schema, policy, equalities, delta, lists=True)
     if any(domain.selects_partitions for domain in domains):
-        message = "partition selection finds these group keys, so they are not listed alone"
-        raise RowsNotShown(message, hint="write SELECT x, COUNT(*) ... GROUP BY x", position=bound.keys[0].position)
+        return None
     plan = Plan(
         source=exp.Select(),
         owners=(),
@@ -142,8 +144,12 @@ def _plan(
     catalog, contract = schema, policy
     persons = with_person_tables(bound, schema, policy)
     bound, schema, policy = persons.query, persons.schema, persons.policy
-    if not bound.aggregates:
-        return replace(list_groups(bound, schema, policy), fingerprint=catalog.fingerprint, policy_hash=contract.hash)
+    lists = not bound.aggregates
+    if lists:
+        named = list_groups(bound, schema, policy, granted_delta(delta, policy))
+        if named is not None:
+            return replace(named, fingerprint=catalog.fingerprint, policy_hash=contract.hash)
+        bound = replace(bound, aggregates=(_ROWS,))
     check_own_rows(bound, schema, policy)
     found = provenance(bound, schema, policy)
     check_owner_joins(bound, found)
@@ -158,7 +164,7 @@ def _plan(
     def reached(columns: Sequence[ColumnRef]) -> int | None:
         return groups_per_unit(found.owners, columns, found.equalities)
 
-    keys, domains = group_domains(bound, schema, policy, found.equalities)
+    keys, domains = group_domains(bound, schema, policy, found.equalities, granted, lists=lists)
     selected = is_selected(domains, policy)
     one_unit = partial(is_owned, owners=found.owners, equalities=found.equalities, query=bound)
     one_value = partial(releases, bound, charge, lambda columns: reached(columns) == 1, found.equalities.tables)
@@ -204,7 +210,7 @@ def _plan(
         return substitute(as_measured(expression, released.centres), released.values)
 
     part = equal_share(granted, max(1, selects_partitions + choice.approximate))
-    selection = group_selection(domains, determined, policy, released.share, part, len(found.owners))
+    selection = group_selection(domains, determined, policy, released.share, part, shared=not found.at_most_one_owner)
     if MECHANISMS[choice.mechanism].bounds_vector and (selection is None or selects_partitions):
         limited = UnitBounds(determined)  # these bound a unit in all groups together, so no rule leaves rows out
     apart = MECHANISMS[choice.mechanism].by_kind and limited.rule is None and sampling is None

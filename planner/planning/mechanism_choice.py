@@ -10,6 +10,7 @@ from typing import assert_never
 
 from planner.binding.bound_query import BoundAggregate, BoundQuery
 from planner.errors import InvalidSetting, SensitivityUnbounded
+from planner.group_domains.key_sources import way_to_a_delta
 from planner.limits import MIN_DELTA
 from planner.plan import GroupDomain, GroupSelection, Release, UnitBounds
 from planner.policy.policy import Policy
@@ -31,13 +32,6 @@ SIGNED = (CENTRED, "l1_clip", "l2_clip")
 
 _AT_A_BOUND = ("gem", "group_lp")
 """The mechanisms that release at one threshold when the request sets `at_most`."""
-
-NO_DELTA = "the administrator can allow one with `delta` in [privacy] of the policy"
-"""The way to a delta if the policy allows none."""
-
-GRANTED = "an administrator grants one on the administration page or with noisegate admin top-up"
-"""The way to a delta if the policy allows one."""
-
 
 _COUNT_UNITS = "ask for COUNT(DISTINCT key) with the key of the privacy unit alone, or use group_lp"
 
@@ -214,10 +208,8 @@ def _check(one: Mechanism, need: Need, policy: Policy, known: Circumstances) -> 
                 )
         case Need.DELTA:
             if known.delta == 0:
-                ask = f"ask with a delta; {GRANTED}" if policy.delta else NO_DELTA
-                raise InvalidSetting(
-                    f"{one.name} needs a delta above 0", hint=f"{ask}; or use group_lp, which needs none"
-                )
+                hint = f"{way_to_a_delta(policy.delta)}; or use group_lp, which needs none"
+                raise InvalidSetting(f"{one.name} needs a delta", hint=hint)
         case Need.ONE_OWNER:
             if known.owners != 1:
                 message = f"{one.name} needs one owner per row; rows of this query have several"
@@ -242,7 +234,7 @@ def granted_delta(asked: float | None, policy: Policy) -> float:
     """The part of the policy's delta that a query may spend. Raises: InvalidSetting."""
     value = policy.delta if asked is None else asked
     if value > 0 and policy.delta == 0:
-        raise InvalidSetting("this policy grants no delta", hint=f"leave out delta; {NO_DELTA}")
+        raise InvalidSetting("this policy grants no delta", hint=f"leave out delta; {way_to_a_delta(0.0)}")
     if not math.isfinite(value) or not 0 <= value <= policy.delta:
         raise InvalidSetting(
             f"delta must be at least 0 and at most {policy.delta:g}", hint="the policy's `delta` is the limit"
@@ -258,27 +250,27 @@ def is_selected(domains: Sequence[GroupDomain], policy: Policy) -> bool:
 
 
 def group_selection(
-    domains: Sequence[GroupDomain], determined: int | None, policy: Policy, epsilon: float, delta: float, owners: int
+    domains: Sequence[GroupDomain],
+    determined: int | None,
+    policy: Policy,
+    epsilon: float,
+    delta: float,
+    *,
+    shared: bool,
 ) -> GroupSelection | None:
     """The release that decides which groups are shown; None if all are.
 
     Units vote if partition selection finds the keys and nothing bounds a unit's groups (`determined` is None). The
     policy's `groups_per_unit` does not count as a bound here, since it leaves rows out. Public keys need no delta.
+    `shared`: may a row have several owners?
 
-    Raises: InvalidSetting for partition selection without a delta; SensitivityUnbounded if several units share a row
-      and one may be in any number of groups.
+    Raises: SensitivityUnbounded if several units share a row and one may be in any number of groups.
     """
     if not is_selected(domains, policy):
         return None
     selects_partitions = any(domain.selects_partitions for domain in domains)
-    if selects_partitions and delta == 0:
-        hint = f"ask with a delta; {GRANTED}" if policy.delta else NO_DELTA
-        hint += "; or name the groups, as in WHERE ward IN ('A1', 'B2'), which needs no delta"
-        raise InvalidSetting(
-            "these groups need partition selection (their keys are private), and it needs a delta above 0", hint=hint
-        )
     votes = selects_partitions and determined is None
-    if votes and owners != 1:
+    if votes and shared:
         message = (
             "partition selection is not supported here: several privacy units share each row, and one unit may reach "
             "any number of groups"

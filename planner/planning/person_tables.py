@@ -53,7 +53,7 @@ from planner.sensitivity.join_steps import JoinSteps
 from planner.sensitivity.own_rows import check_own_rows, check_owner_joins
 from planner.sensitivity.provenance import OwnerPosition, Provenance, provenance
 from planner.sensitivity.tuples_per_unit import tuples_per_unit
-from planner.sql.trees import ColumnRef, add_conditions, bound_column, copied, named_sql
+from planner.sql.trees import ColumnRef, add_conditions, bound_column, columns_of, copied, named_sql
 
 _COUNTS = (exp.Count, exp.RowNumber, exp.Ntile, exp.Rank, exp.DenseRank)
 """Aggregates and window functions that are at most the number of a person's tuples."""
@@ -143,7 +143,8 @@ class _Made:
         table = Table(entry.table.name, "", _columns(person, unit), () if key is None else (key,), (unit,))
         most = tuples_per_unit(query, found, JoinSteps(query, found, policy), schema, policy)
         declared = TablePolicy(
-            columns={column.column.name: _declared(column, most) for column in person.columns}, rows=size.most_tuples
+            columns={one.column.name: _declared(one, most, query, policy) for one in person.columns},
+            rows=size.most_tuples,
         )
         rows = _rows(query, found, person, owner, units, row)
         return cls(replace(entry, table=table, rows=rows), person, declared, inner.size(size))
@@ -270,13 +271,21 @@ def _key(
     return tuple(column.column.name for column in person.columns if column.is_key)
 
 
-def _declared(column: PersonColumn, most: int | None) -> ColumnPolicy:
-    """The public range of a column: a count is at most the number of tuples by declared fan-outs."""
+def _declared(column: PersonColumn, most: int | None, query: BoundQuery, policy: Policy) -> ColumnPolicy:
+    """The public range of a column, and whether partition selection may show its values.
+
+    A count is at most the number of tuples by declared fan-outs. It shows no value of a column, so that it is open;
+    other values are open if all columns are that they are computed from.
+    """
     value = column.value.this if isinstance(column.value, exp.Window) else column.value
-    if most is None or not isinstance(value, _COUNTS) or column.declared.range is None:
-        return column.declared
+    if not isinstance(value, _COUNTS):
+        read = [(query.table_of(one).table.name, one.name) for one in columns_of(column.value)]
+        closed = (one for one in read if not policy.is_public(one[0]) and not policy.discovers(*one))
+        return replace(column.declared, discover=not any(closed))
+    if most is None or column.declared.range is None:
+        return replace(column.declared, discover=True)
     low, high = column.declared.range
-    return replace(column.declared, range=(low, max(low, min(high, float(most)))))
+    return replace(column.declared, range=(low, max(low, min(high, float(most)))), discover=True)
 
 
 def _rows(

@@ -55,6 +55,7 @@ path = "ledger.sqlite"
 epsilon = 0.5        # default charge of a query
 max_epsilon = 2.0    # the most that one query may ask for
 delta = 1e-8         # the most delta of one query: less noise where people are in several groups
+# discover = true      # group keys that no policy names are found: shown if enough people share them; needs the delta
 # minimum_frequency = 10    # withhold groups whose noisy number of privacy units is smaller; costs a share
 # Failures and durations, which no epsilon covers; the defaults are safe:
 # min_epsilon = {DEFAULT_MIN_EPSILON:g}         # the least that one query may ask for; some joins cost more

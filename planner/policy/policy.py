@@ -93,8 +93,8 @@ class ColumnPolicy:
         `quarter` or `year`.
       other: the group of values outside the domain and of NULL; without it their rows are dropped.
       null_group: is NULL a group of its own, as in SQL? Otherwise its rows are dropped, unless `other` takes them.
-      discover: may group keys be found among private rows? Only values that enough privacy units share are
-        shown, at the price of a delta (docs/mathematics.md, section 5.4).
+      discover: may partition selection find group keys among private rows? Only values that enough privacy units
+        share are shown, at the price of a delta (docs/mathematics.md, section 5.4). Unless set, as in `[privacy]`.
     """
 
     range: tuple[float, float] | None = None
@@ -103,7 +103,7 @@ class ColumnPolicy:
     step: int | str | None = None
     other: DomainValue | None = None
     null_group: bool = False
-    discover: bool = False
+    discover: bool | None = None
 
 
 _UNDECLARED = ColumnPolicy()
@@ -225,6 +225,9 @@ class Policy:
       mirror: where a copy of the tables is, if any.
       question_key_file: the file with the keys that encrypt question texts before the ledger keeps them; None: it
         keeps none.
+      discover: may partition selection find group keys in every private column that does not say `discover = false`?
+        Any column would be (epsilon, delta)-DP. But delta is then the chance that an answer shows a value that one
+        person alone has, word for word. So the administrator decides.
     """
 
     name: str
@@ -247,6 +250,7 @@ class Policy:
     database_limits: DatabaseLimits = DatabaseLimits()
     mirror: MirrorPolicy | None = None
     question_key_file: str | None = None
+    discover: bool = False
 
     @cached_property
     def namespaces(self) -> tuple[str, ...]:
@@ -298,6 +302,11 @@ class Policy:
         declared = self.tables.get(table)
         return declared.columns.get(column, _UNDECLARED) if declared else _UNDECLARED
 
+    def discovers(self, table: str, column: str) -> bool:
+        """May partition selection show values of the column?"""
+        own = self.column(table, column).discover
+        return self.discover if own is None else own
+
     def beside(self, tables: Mapping[str, TablePolicy]) -> Policy:
         """The same policy with the same hash, with public facts of per-person subqueries."""
         policy = replace(self, tables={**self.tables, **tables})
@@ -327,6 +336,7 @@ def parse_policy(text: str) -> Policy:
     groups, tables = document.section("groups_per_unit"), document.section("tables")
     epsilon = privacy.number("epsilon")
     names = TableNames(schemas[0])
+    discover = privacy.flag("discover", False)
     policy = Policy(
         name=name,
         database_url=_secret(database.text("url", "env:NOISEGATE_DATABASE_URL")),
@@ -337,7 +347,7 @@ def parse_policy(text: str) -> Policy:
         global_sensitivity=privacy.number_or_none("global_sensitivity"),
         privacy_units={names.value(units, relation): units.key(relation) for relation in units.names()},
         foreign_keys=tuple(_foreign_key(section, names) for section in document.sections("foreign_keys")),
-        tables={names.read(tables, table): _table(tables.section(table), names) for table in tables.names()},
+        tables={names.read(tables, one): _table(tables.section(one), names, discover) for one in tables.names()},
         time_grain=privacy.choice("time_grain", GRAINS, "day"),
         groups_per_unit=_counts(groups, names),
         minimum_frequency=privacy.count("minimum_frequency"),
@@ -348,6 +358,7 @@ def parse_policy(text: str) -> Policy:
         database_limits=read_database_limits(database),
         mirror=read_mirror(document.section("mirror")),
         question_key_file=ledger.text("question_key_file") if "question_key_file" in ledger.names() else None,
+        discover=discover,
     )
     for section in (document, database, ledger, privacy):
         section.finish()
@@ -404,7 +415,7 @@ def _foreign_key(section: TomlSection, names: TableNames) -> DeclaredForeignKey:
     return foreign_key
 
 
-def _table(section: TomlSection, names: TableNames) -> TablePolicy:
+def _table(section: TomlSection, names: TableNames, discover: bool) -> TablePolicy:
     columns = section.section("columns")
     public = section.flag("public", False)
     rows_are_units = section.flag("rows_are_units", False)
@@ -419,7 +430,7 @@ def _table(section: TomlSection, names: TableNames) -> TablePolicy:
         inner = section.nested()[0]
         raise section.problem(inner, f'{UNQUOTED}: [tables."SCHEMA.{inner}"]')
     section.finish()
-    declared = {name: _column(columns.section(name)) for name in columns.names()}
+    declared = {name: _column(columns.section(name), discover) for name in columns.names()}
     per_unit = _counts(units, names)
     return TablePolicy(
         public, declared, per_unit, rows_are_units, rows, keys, ownerless, parquet, grows, clip, at_most
@@ -454,8 +465,10 @@ def _counts(section: TomlSection, names: TableNames) -> dict[str, int]:
     return {name: count for name, count in found.items() if count is not None}
 
 
-def _column(section: TomlSection) -> ColumnPolicy:
+def _column(section: TomlSection, discover: bool) -> ColumnPolicy:
+    """Without `[privacy] discover`, `discover = false` says nothing, and the hash is that of a policy without it."""
     dates = section.days("range")
+    opted_out = discover and "discover" in section.names()
     column = ColumnPolicy(
         range=None if dates else section.interval("range"),
         domain=section.values("domain"),
@@ -463,7 +476,7 @@ def _column(section: TomlSection) -> ColumnPolicy:
         step=section.step("step"),
         other=section.value("other"),
         null_group=section.flag("null_group", False),
-        discover=section.flag("discover", False),
+        discover=section.flag("discover", False) or (False if opted_out else None),
     )
     section.finish()
     return column

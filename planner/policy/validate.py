@@ -177,7 +177,7 @@ def _column(kind: SqlType, written: str, settings: ColumnPolicy) -> Iterator[str
         if not _fits(settings.other, kind):
             yield f"`other` is not of type {written}"
     if settings.discover and not allows_partition_selection(kind):
-        yield f"`discover` supports whole numbers, text, dates and times, not {written}"
+        yield f"`discover` supports numbers but doubles, text, dates and times, not {written}"
     if settings.discover and declared_domain(settings, kind) is not None:
         yield "its values are declared, so `discover` has no meaning"
 
@@ -362,6 +362,8 @@ def is_draft(policy: Policy, schema: Schema) -> bool:
 
 def partition_selected_columns(policy: Policy) -> tuple[str, ...]:
     """The columns whose values may be found among private rows."""
+    if policy.discover:
+        return ("columns without a domain",)
     return tuple(
         f"{table}.{column}"
         for table, declared in policy.tables.items()

@@ -37,6 +37,7 @@ _SETTINGS = {
     "delta": "privacy.delta",
     "ledger_path": "ledger.path",
     "max_epsilon": "privacy.max_epsilon",
+    "discover": "privacy.discover",
     "minimum_frequency": "privacy.minimum_frequency",
 }
 """Fields with another name in the file."""
@@ -115,6 +116,9 @@ def _columns(setting: str, before: Mapping[str, ColumnPolicy], after: Mapping[st
     for name, declared in sorted(after.items()):
         if declared.discover and not (name in before and before[name].discover):
             yield f"{setting}.{name}: partition selection may show its values"
+    for name, declared in sorted(before.items()):
+        if declared.discover is False and after.get(name, ColumnPolicy()).discover is None:
+            yield f"{setting}.{name}: `discover = false` is gone"
 
 
 def _keys(setting: str, before: tuple[tuple[str, ...], ...], after: tuple[tuple[str, ...], ...]) -> Iterator[str]:
@@ -162,6 +166,7 @@ _POLICY: Mapping[str, _Rule] = {
     "groups_per_unit": _harmless,  # enforced by leaving rows out, and the noise fits
     # Smaller groups are withheld by a release within the question's own charge, so raising it costs accuracy alone.
     "minimum_frequency": _rule("smaller groups are shown", lambda before, after: (after or 0) < (before or 0)),
+    "discover": _rule("partition selection may show values of every column", lambda before, after: after),
     "budgets": _harmless,  # defaults: no account that there is changes by them
     "side_channels": lambda setting, before, after: _differences(before, after, _SIDE_CHANNELS, "privacy."),
 }

@@ -49,6 +49,18 @@ class Provenance:
     ends: tuple[tuple[ColumnRef, ...], ...]
     equalities: Equalities
 
+    @property
+    def at_most_one_owner(self) -> bool:
+        """Can no tuple have two owners?
+
+        Yes for one position, and for a row of its own beside the owner of a foreign key of that row: the row owns the
+        tuple only if the key has a NULL, so that nobody else does.
+        """
+        held = [tuple(map(self.equalities.find, owner.columns)) for owner in self.owners]
+        lone = [{tuple(map(self.equalities.find, one)) for one in owner.orphan_of} for owner in self.owners]
+        pairs = itertools.combinations(range(len(held)), 2)
+        return all(held[i] in lone[j] or held[j] in lone[i] for i, j in pairs)
+
 
 def provenance(query: BoundQuery, schema: Schema, policy: Policy, taken: Collection[str] = ()) -> Provenance:
     """Find the owners of every base row of a join. Linear in base rows times ownership paths.

@@ -58,9 +58,9 @@ def shown_as(column: exp.Expr, kind: SqlType) -> tuple[ResultType, exp.Expr]:
 def allows_partition_selection(kind: SqlType) -> bool:
     """Whether partition selection can sort and show values of this type as group keys.
 
-    NaN has no order, and the labels of an enum are known without selection.
+    The labels of an enum are known without selection.
     """
-    return kind.family in _KEYS and kind.family not in (Family.NUMERIC, Family.ENUM)
+    return kind.family in _KEYS and kind.family is not Family.ENUM
 
 
 def day_key(day: date, family: Family) -> str:

@@ -266,12 +266,12 @@ class VoteThreshold:
         """Decide which groups are shown.
 
         Args:
-          tuples: m join tuples with one owner position, in the groups that the data holds, in an order that no row
+          tuples: m join tuples with one owner each, in the groups that the data holds, in an order that no row
             decides.
           row: the row of tuples.weights; tuples with a weight above 0 count.
         Returns: the places of the shown groups, rising. Their number and the places are private; only the keys of
           shown groups may be published.
-        Raises: InvalidParameter before noise is drawn, for several owner positions too; EntropyFailed.
+        Raises: InvalidParameter before noise is drawn, for a tuple with several owners too; EntropyFailed.
         Cost: linear in m, a sort of the groups of each unit that has too many, one draw per group.
         """
         return self.shown(self.votes(tuples, row), entropy)
@@ -292,11 +292,12 @@ class VoteThreshold:
 
         Args:
           tuples, row: as of `release`.
-        Raises: InvalidParameter for another row, or several owner positions.
+        Raises: InvalidParameter for another row, or a tuple with several owners.
         """
         if not 0 <= row < len(tuples.weights):
             raise InvalidParameter("no release has this index")
-        kept = keep_groups(tuples, self.most_voted)
+        alone = bool(np.all(tuples.members[1:] < 0))  # then owners of other positions only own other tuples
+        kept = keep_groups(replace(tuples, members=tuples.members[:1]) if alone else tuples, self.most_voted)
         contributions = add_contributions(kept.members, np.ascontiguousarray(kept.weights[row]), len(kept.units))
         voting = contributions > 0
         groups_of_unit = np.bincount(kept.units[voting], minlength=int(kept.units.max(initial=-1)) + 1)

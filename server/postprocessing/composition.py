@@ -14,7 +14,7 @@ from sqlglot import exp
 from planner.binding.placeholders import SOME_DAY, number_of, placeholders_in, replace_clock, substitute
 from planner.binding.scope import table_reference
 from planner.describe import describe, types_around
-from planner.errors import PlannerError, SensitivityUnbounded, UnsupportedSQL
+from planner.errors import PlannerError, RowsNotShown, SensitivityUnbounded, UnsupportedSQL
 from planner.group_domains.key_sources import personal_table
 from planner.parsing.grammar import check_grammar
 from planner.parsing.parse import Statement
@@ -54,7 +54,7 @@ from planner.rewriting.dialects.dialect_table import DIALECTS
 from planner.schema import Dialect, Schema
 from planner.sql import zones
 from planner.sql.sql_types import NUMBERS, Family, ResultType, sql_type
-from planner.sql.trees import copied, holds, nodes, tables_of
+from planner.sql.trees import copied, holds, nodes, position_of, tables_of
 from server.query import QueryRequest
 from server.question import Question
 from server.results.evaluate import releases_used
@@ -250,6 +250,10 @@ class Composer:
         for part in split.parts:
             read = tuple(self._table(one, parts, tables, request) for one in tables_read(part.select, split.tables))
             question = self.plan(part.select, asked, [one.released for one in read])
+            if question.plan.names_selected_groups and holds(split.outer, exp.AggFunc):
+                message = "a list names only what enough people share, so nothing is computed from its rows"
+                hint = "aggregate the rows themselves, as in count(DISTINCT x), or those of each SELECT of a UNION"
+                raise RowsNotShown(message, hint=hint, position=position_of(part.select))
             number = numbers.setdefault(question.answer_key, len(numbers) + 1)
             parts.append(ComposedPart(part.relation, part.select, question, number, epsilon, delta, read))
         return tuple(parts)

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from planner.binding.bind import bind
-from planner.errors import InvalidSetting, SensitivityUnbounded
+from planner.errors import SensitivityUnbounded
 from planner.parsing.parse import parse
 from planner.planning.make_plan import make_plan
 from planner.policy.policy import ColumnPolicy
@@ -81,7 +81,7 @@ def test_an_expression_over_open_columns_is_found_too(backend: DuckdbBackend) ->
 
 
 def test_without_a_delta_no_key_is_found(backend: DuckdbBackend) -> None:
-    with pytest.raises(InvalidSetting, match="needs a delta"):
+    with pytest.raises(SensitivityUnbounded, match="needs a delta"):
         plan_visits(backend, visits_policy(), TOWNS, delta=0.0)
 
 

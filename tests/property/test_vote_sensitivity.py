@@ -28,11 +28,11 @@ ROWS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, GROUPS - 1)), max_si
 
 
 def votes(made: VoteThreshold, rows: list[Row]) -> NDArray[np.int64]:
-    """In every group; no row is one of nobody."""
+    """In every group; no row is one of nobody, and none has two owners: a visit owns itself where no person does."""
     if not rows:
         return np.zeros(GROUPS, np.int64)
     people, groups = (np.array([row[place] for row in rows], np.int64) for place in (0, 1))
-    owners = (OwnerColumn("person", people, np.zeros(len(rows), bool)),)
+    owners = (OwnerColumn("person", people, people >= UNIT), OwnerColumn("visit", people, people < UNIT))
     return made.votes(encode(JoinTuples(owners, groups, GROUPS, np.full((1, len(rows)), ONE, np.int64))), 0)
 
 

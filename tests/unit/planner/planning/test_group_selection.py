@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from planner.errors import InvalidSetting, SensitivityUnbounded
+from planner.errors import SensitivityUnbounded
 from planner.plan import GroupDomain
 from planner.planning.mechanism_choice import group_selection, is_selected
 from planner.policy.policy import ColumnPolicy, Policy
@@ -41,32 +41,35 @@ def test_a_mechanism_that_bounds_all_groups_together_follows_no_rule() -> None:
 
 def test_without_a_reason_nothing_is_selected() -> None:
     assert not is_selected([PUBLIC], demo_policy())
-    assert group_selection([PUBLIC], None, demo_policy(), 1.0, 1e-6, 1) is None
+    assert group_selection([PUBLIC], None, demo_policy(), 1.0, 1e-6, shared=False) is None
 
 
 def test_public_keys_cost_no_delta() -> None:
     policy = replace(demo_policy(), minimum_frequency=5)
-    selection = group_selection([PUBLIC], None, policy, 0.5, 1e-6, 2)
+    selection = group_selection([PUBLIC], None, policy, 0.5, 1e-6, shared=True)
     assert selection is not None
     assert (selection.epsilon, selection.delta, selection.minimum) == (0.5, 0.0, 5)
 
 
 def test_found_keys_cost_a_delta() -> None:
-    selection = group_selection([PUBLIC, FOUND], 3, demo_policy(), 0.5, 1e-6, 1)
+    selection = group_selection([PUBLIC, FOUND], 3, demo_policy(), 0.5, 1e-6, shared=False)
     assert selection is not None
     assert (selection.delta, selection.minimum, selection.votes) == (1e-6, None, False)
-    with pytest.raises(InvalidSetting, match="needs a delta"):
-        group_selection([FOUND], 3, demo_policy(), 0.5, 0.0, 1)
+    policy = replace(_opened("customer", "c_mktsegment"), delta=0.0)
+    with pytest.raises(SensitivityUnbounded, match="needs a delta") as refused:
+        planned(SEGMENTS, policy=policy)
+    assert refused.value.position == SEGMENTS.index("GROUP BY c") + len("GROUP BY c")
+    assert "list its values in WHERE" in str(refused.value.hint)
 
 
 def test_units_of_any_number_of_groups_vote_where_each_row_is_one_units() -> None:
-    selection = group_selection([FOUND], None, demo_policy(), 0.5, 1e-6, 1)
+    selection = group_selection([FOUND], None, demo_policy(), 0.5, 1e-6, shared=False)
     assert selection is not None
     assert (selection.votes, selection.delta) == (True, 1e-6)
-    public = group_selection([PUBLIC], None, replace(demo_policy(), minimum_frequency=5), 0.5, 1e-6, 1)
+    public = group_selection([PUBLIC], None, replace(demo_policy(), minimum_frequency=5), 0.5, 1e-6, shared=False)
     assert public is not None and not public.votes
     with pytest.raises(SensitivityUnbounded, match="several privacy units share each row") as several:
-        group_selection([FOUND], None, demo_policy(), 0.5, 1e-6, 2)
+        group_selection([FOUND], None, demo_policy(), 0.5, 1e-6, shared=True)
     assert "list the values in WHERE" in str(several.value.hint)
     assert "[groups_per_unit]" not in str(several.value.hint)
 

@@ -104,7 +104,13 @@ def test_groups_are_bounded_selected_and_found() -> None:
     assert policy.column("person", "town").discover
     plain = parse_policy(MINIMAL)
     assert (plain.minimum_frequency, plain.groups_per_unit) == (None, {})
-    assert not plain.column("person", "town").discover
+    assert not plain.discovers("person", "town")
+    said = [parse_policy(text + f"columns = {{ town = {{ {town} }} }}").hash for town in ("discover = false", "")]
+    assert said[0] == said[1]
+    every = MINIMAL.replace("max_epsilon = 2", "max_epsilon = 2\ndiscover = true")
+    opened = parse_policy(every + "columns = { town = { discover = false } }")
+    assert (opened.discovers("person", "age"), opened.discovers("person", "town")) == (True, False)
+    assert len({plain.hash, opened.hash, parse_policy(every).hash}) == 3
     assert len({policy.hash, plain.hash}) == 2
     for mistake in ("minimum_frequency = 0", "minimum_frequency = 2.5", "minimum_frequency = true"):
         with pytest.raises(PolicyInvalid, match="minimum_frequency"):

@@ -37,7 +37,6 @@ CASES = [
     ('key = ["s_suppkey"]\nowning = false', 'key = ["s_nationkey"]', "not an enforced primary or unique key"),
     ("[tables.nation]", "[groups_per_unit]\nnation = 3\n[tables.nation]",
      "groups_per_unit.nation: is not a privacy unit"),
-    ("range = [0, 0.08]", "discover = true", "l_tax: `discover` supports whole numbers"),
     ("l_tax = { range = [0, 0.08] }", "l_linenumber = { range = [1, 7], discover = true }",
      "`discover` has no meaning"),
     ("[tables.nation]\npublic = true", "[tables.nation]\npublic = true\ncolumns = { n_name = { discover = true } }",

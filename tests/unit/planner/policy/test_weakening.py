@@ -71,6 +71,15 @@ def test_what_protects_as_much_needs_no_confirmation() -> None:
         assert changed(before, after) == ()
 
 
+def test_a_column_that_no_longer_opts_out_of_partition_selection_is_named() -> None:
+    every = TEXT.replace("delta = 1e-7", "delta = 1e-7\ndiscover = true")
+    kept = every.replace("cost = { range", "cost = { discover = false, range")
+    assert weakenings(parse_policy(every), parse_policy(kept)) == ()
+    assert weakenings(parse_policy(every), parse_policy(TEXT)) == ()
+    (said,) = weakenings(parse_policy(kept), parse_policy(every))
+    assert "visit.columns.cost" in said
+
+
 def test_what_protects_less_is_named() -> None:
     for before, after, named in [
         ("max_epsilon = 2.0", "max_epsilon = 2.5", "max_epsilon"), ("delta = 1e-7", "delta = 1e-6", "delta"),
@@ -87,6 +96,7 @@ def test_what_protects_less_is_named() -> None:
         ("rows_are_units = true", "rows_are_units = false", "tables.bill.rows_are_units"),
         ("[tables.bill]\nrows_are_units = true", "", "tables.bill.rows_are_units"),
         ("cost = { range", "cost = { discover = true, range", "visit.columns.cost: partition selection"),
+        ("delta = 1e-7", "delta = 1e-7\ndiscover = true", "privacy.discover: partition selection may show"),
         ("patient = 10", "patient = 9", "rows_per_unit.patient"),
         ("delta = 1e-7", "delta = 1e-7\nmin_epsilon = 0.0009", "privacy.min_epsilon: lowered"),
         ("delta = 1e-7", "delta = 1e-7\nunbounded_joins = true", "privacy.unbounded_joins: allowed"),
