@@ -457,18 +457,21 @@ class Aggregates:
         return known if condition is None else conjunction([condition, known])
 
     def _distinct(self, distinct: exp.Distinct, condition: exp.Expr | None, label: str) -> ReleasedExpression:
-        """Bind COUNT(DISTINCT). A row value (a, b) counts with NULLs in it; separate arguments a, b count without."""
+        """Bind COUNT(DISTINCT). A row value (a, b) counts with NULLs in it."""
         position = position_of(distinct)
         written = distinct.expressions
-        row = written[0] if len(written) == 1 and isinstance(written[0], exp.Tuple) else None
+        if len(written) > 1:
+            hint = "write a row, count(DISTINCT (a, b)), in which NULL is a value"
+            raise UnsupportedSQL("COUNT(DISTINCT ...) takes one value", hint=hint, position=position)
+        row = written[0] if isinstance(written[0], exp.Tuple) else None
         arguments = written if row is None else row.expressions
         if len(arguments) > _MOST_JOINTLY or any(isinstance(part, (exp.Star, exp.Tuple)) for part in arguments):
             message = f"COUNT(DISTINCT ...) takes from 1 to {_MOST_JOINTLY} columns, which it must name"
             hint = "write COUNT(DISTINCT a) or COUNT(DISTINCT (a, b))"
             raise UnsupportedSQL(message, hint=hint, position=position)
         values = [self._distinct_value(part, position) for part in arguments]
-        for part in arguments if row is None else ():
-            condition = self._where_known(part, condition)
+        if row is None:
+            condition = self._where_known(arguments[0], condition)
         alone = len(values) == 1 and (row is None or is_null(arguments[0], self._scope) is None)
         value = values[0] if alone else joint_value(values)
         return self._add(BoundAggregate("distinct", value, condition, label))

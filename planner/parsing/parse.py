@@ -17,6 +17,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from planner.errors import InvalidSyntax, PlannerError, ReadOnly, StatementTooComplex, UnsupportedSQL, nearest
 from planner.limits import check_depth, check_length, check_nesting
+from planner.parsing.aggregate_spellings import quantile_arrays, truth_aggregates
 from planner.parsing.grammar import check_grammar
 from planner.parsing.lexer import Lexeme, lex, scan
 from planner.parsing.postgres_parser import mark_keywords, postgres_parser, tokens_of
@@ -158,6 +159,10 @@ def _write_out(tree: exp.Query, tokens: Sequence[Token], upper: str) -> None:
         memberships(tree)
     if may_compare_rows(upper):
         row_comparisons(tree)
+    if "BOOL_" in upper or "EVERY" in upper:
+        truth_aggregates(tree)
+    if "PERCENTILE_" in upper:
+        quantile_arrays(tree)
 
 
 def _check_characters(sql: str) -> None:
@@ -209,6 +214,8 @@ def _check_words(tokens: list[Token], sql: str) -> None:
 def _is_array(before: Token, sql: str) -> bool:
     """Does `[` after this token start `ARRAY[...]`, or belong to an array type such as `int[]`?"""
     empty = sql[before.end + 1 :].lstrip()[1:].lstrip().startswith("]")
+    if before.token_type is TokenType.R_PAREN and "PERCENTILE_" in sql.upper():
+        return True  # an element of an array of quantiles
     return before.token_type is TokenType.ARRAY or (empty and before.token_type is not TokenType.L_BRACKET)
 
 

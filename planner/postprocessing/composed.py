@@ -19,6 +19,10 @@ class NotComposed(Exception):
     """The statement is no composition of answers; planning it as one question says what is wrong with it."""
 
 
+MAX_PARTS = 16
+"""The most questions of one statement, which share its epsilon."""
+
+
 @dataclass(frozen=True)
 class Part:
     """One question over private rows, released and charged like any other.

@@ -36,6 +36,7 @@ from planner.policy.policy import Policy
 from planner.policy.table_lookup import find_table
 from planner.postprocessing.beside_answers import BesideAnswers, part_from_answers
 from planner.postprocessing.composed import (
+    MAX_PARTS,
     Composed,
     NotComposed,
     Part,
@@ -43,6 +44,7 @@ from planner.postprocessing.composed import (
     relation_name,
     released_table_name,
 )
+from planner.postprocessing.finer_groups import apart as by_finer_groups
 from planner.postprocessing.released_core import asks_for_groups, released_core, subqueries
 from planner.postprocessing.released_tables import (
     ONE,
@@ -142,10 +144,6 @@ def _is_plain(table: exp.Table) -> bool:
 
 def _common_names(table: exp.Table, name: str) -> bool:
     return _is_plain(table) and fold(table.this) == name
-
-
-MAX_PARTS = 16
-"""The most questions of one statement, which share its epsilon."""
 
 
 class Reads(Enum):
@@ -253,7 +251,12 @@ class _Decomposition:
             self._release_items(node, visible)
             self._release_first(node, visible)
             return Reads.ROWS, node
-        return Reads.ANSWERS, self._released(node, visible)
+        finer = (
+            None
+            if id(node) in self._beside
+            else by_finer_groups(node, lambda name: self._names_column(node, name, visible))
+        )
+        return (Reads.ANSWERS, self._released(node, visible)) if finer is None else self.query(finer, visible)
 
     def _reads(self, query: exp.Query, visible: _Visible) -> Reads | None:
         """What a query reads, which is split in place but asked nowhere; None if it cannot be split."""

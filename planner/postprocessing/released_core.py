@@ -18,7 +18,7 @@ NULL.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -86,7 +86,10 @@ def spread(call: exp.Expr, released: Callable[[exp.Expr], exp.Expr]) -> exp.Expr
     return exp.Case(ifs=[exp.If(this=enough, true=exp.Sqrt(this=found) if rooted else found)])
 
 
-_LEVELS = (exp.Rollup, exp.Cube, exp.GroupingSets)
+LEVELS = (exp.Rollup, exp.Cube, exp.GroupingSets)
+ADDS_UP = (exp.Count, exp.Sum, exp.Avg, *_KINDS)
+"""Aggregates that follow from those of finer groups, without DISTINCT."""
+
 _ANSWER = "answer"
 _CARRIED = frozenset(
     {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct", "with_",
@@ -163,7 +166,7 @@ class _Splitting:
         self._beside = beside
         self._names_column = names_column
         group = select.args.get("group")
-        self._levels = adds_up or beside is not None or (group is not None and holds(group, *_LEVELS))
+        self._levels = adds_up or beside is not None or (group is not None and holds(group, *LEVELS))
         self._keys: list[exp.Expr] = []
         self._aggregates: dict[str, tuple[str, exp.Expr]] = {}
 
@@ -230,7 +233,7 @@ class _Splitting:
             raise NotComposed  # for example GROUP BY ALL, which the outer SELECT would lose
 
         def read(node: exp.Expr) -> exp.Expr:
-            if isinstance(node, (*_LEVELS, exp.Tuple)):
+            if isinstance(node, (*LEVELS, exp.Tuple)):
                 return type(node)(expressions=[read(inner) for inner in node.expressions])
             return self._key(node.unnest())
 
@@ -238,32 +241,17 @@ class _Splitting:
 
     def _key(self, written: exp.Expr) -> exp.Expr:
         """Enter the key of a GROUP BY item, and return its column."""
-        key = self._meant(written)
+        key = meant_key(written, self._select.expressions, self._names_column)
         if self._is_of_answers(key):
             return key
         self._check_no_answers(key)
         if holds(key, exp.Window) or any(True for _ in aggregates(key)):
             raise NotComposed
         for place, known in enumerate(self._keys, 1):
-            if _same(known, key):
+            if alike(known, key):
                 return bound_column(_ANSWER, f"k{place}")
         self._keys.append(key)
         return bound_column(_ANSWER, f"k{len(self._keys)}")
-
-    def _meant(self, written: exp.Expr) -> exp.Expr:
-        items = self._select.expressions
-        if isinstance(written, exp.Literal) and not written.is_string:
-            if not (written.name.isdigit() and 1 <= int(written.name) <= len(items)):
-                raise NotComposed
-            placed: exp.Expr = items[int(written.name) - 1].unalias().unnest()
-            return placed
-        if isinstance(written, exp.Column) and written.args.get("table") is None:
-            name = fold(written.this)
-            named = [item for item in items if isinstance(item, exp.Alias) and fold(item.args["alias"]) == name]
-            if named and not self._names_column(name):
-                meant: exp.Expr = named[0].this.unnest()
-                return meant
-        return written
 
     def _item(self, item: exp.Expr) -> exp.Expr:
         """Read an item of the select list, keeping its name."""
@@ -286,7 +274,7 @@ class _Splitting:
         if isinstance(tree, exp.Column) and self._is_of_answers(tree):
             return tree
         for place, key in enumerate(self._keys, 1):
-            if _same(key, tree):
+            if alike(key, tree):
                 return bound_column(_ANSWER, f"k{place}")
         if isinstance(tree, exp.Query):
             return tree  # decompose reads it
@@ -356,7 +344,7 @@ class _Splitting:
 
     def _levelled(self, call: exp.Expr) -> exp.Expr:
         """Compute an aggregate at every level from its values at the finest one."""
-        inner, condition = _filtered(call)
+        inner, condition = filtered(call)
         if isinstance(inner, exp.Grouping):
             return exp.Grouping(expressions=[self._read(key) for key in inner.expressions])
         if holds(inner, exp.Distinct):
@@ -380,7 +368,24 @@ class _Splitting:
         raise NotComposed
 
 
-def _filtered(call: exp.Expr) -> tuple[exp.Expr, exp.Expr | None]:
+def meant_key(written: exp.Expr, items: Sequence[exp.Expr], names_column: Callable[[str], bool]) -> exp.Expr:
+    """Return the expression of a GROUP BY item: itself, or the item of the select list that it names."""
+    if isinstance(written, exp.Literal) and not written.is_string:
+        if not (written.name.isdigit() and 1 <= int(written.name) <= len(items)):
+            raise NotComposed
+        placed: exp.Expr = items[int(written.name) - 1].unalias().unnest()
+        return placed
+    if isinstance(written, exp.Column) and written.args.get("table") is None:
+        name = fold(written.this)
+        named = [item for item in items if isinstance(item, exp.Alias) and fold(item.args["alias"]) == name]
+        if named and not names_column(name):
+            meant: exp.Expr = named[0].this.unnest()
+            return meant
+    return written
+
+
+def filtered(call: exp.Expr) -> tuple[exp.Expr, exp.Expr | None]:
+    """Return an aggregate without its FILTER, and the FILTER."""
     return (call.this, call.expression) if isinstance(call, exp.Filter) else (call, None)
 
 
@@ -393,7 +398,7 @@ def _placed(place: int, key: exp.Expr) -> exp.Expr:
     return literal
 
 
-def _same(left: exp.Expr, right: exp.Expr) -> bool:
+def alike(left: exp.Expr, right: exp.Expr) -> bool:
     """Are two expressions over one FROM the same, with or without table names?"""
     left, right = left.unnest(), right.unnest()
     if type(left) is not type(right):
@@ -416,7 +421,7 @@ def _filled(node: exp.Expr) -> dict[str, object]:
 
 def _same_value(left: object, right: object) -> bool:
     if isinstance(left, exp.Expr) and isinstance(right, exp.Expr):
-        return _same(left, right)
+        return alike(left, right)
     if isinstance(left, list) and isinstance(right, list):
         return len(left) == len(right) and all(map(_same_value, left, right))
     return left == right

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from planner.errors import InvalidSyntax, PlannerError, StatementTooComplex, UnsupportedSQL
-from planner.postprocessing.decompose import MAX_PARTS
+from planner.postprocessing.composed import MAX_PARTS
 from planner.postprocessing.write_outer import OuterStatement, Relation
 from server.answers.work import Compose
 from server.backends.duckdb import DuckdbBackend
