@@ -124,9 +124,10 @@ class Release:
       epsilon: its part of the query's epsilon, for all groups together.
       whole: is every weight either 0 or the bound?
       distinct: for COUNT(DISTINCT x), the canonical SQL of x. `weight` is then whole where x is not NULL, and
-        `weight_bound` is 1.
+        `weight_bound` is 1. For SUM(DISTINCT x), `weight` is that of x.
       determined: for COUNT(DISTINCT x), does every owner determine x? Then one unit changes the count by at most one
         value (docs/mathematics.md, section 2.7). Only accuracy rests on it: each unit counts with one value.
+      adds_values: is it a sum of distinct values?
       owned: for COUNT(DISTINCT x), does x determine the one owner of its tuple, so that each value belongs to one
         unit (`planner.sensitivity.groups_per_unit`)? Only accuracy rests on it.
       less: SQL of a weight that is subtracted from `weight`, with the same bound; None if rows only add.
@@ -148,6 +149,7 @@ class Release:
     distinct: exp.Expr | None = None
     determined: bool = False
     owned: bool = False
+    adds_values: bool = False
     less: exp.Expr | None = None
     around: Around | None = None
     ranked: Ranked | None = None

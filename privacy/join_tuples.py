@@ -60,13 +60,15 @@ class JoinTuples(OwnedTuples):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DistinctTuples(OwnedTuples):
-    """Join tuples that each carry one value, for a count of distinct values.
+    """Join tuples that each carry one value, for a count or a sum of distinct values.
 
     Attributes:
       value: (m,) int64 >= 0, equal exactly where the values are; -1: not counted (NULL, or filtered out).
+      weight: (m,) int64 units in [0, 2^30], equal where the values are: what a value adds to the sum; None: one.
     """
 
     value: Ints
+    weight: Ints | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)

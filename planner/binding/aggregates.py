@@ -32,6 +32,7 @@ from planner.expressions.canonical_value import distinct_value, joint_value
 from planner.expressions.coercion import sample
 from planner.expressions.intervals import Bounds
 from planner.expressions.scalar import Scalar
+from planner.parsing.aggregate_spellings import SUM_BY_KEY
 from planner.parsing.postgres_parser import LABEL
 from planner.released_expression import Apply, Given, ReleasedExpression, ReleasedValue
 from planner.sql.literals import constant, constant_text, number_sql
@@ -190,6 +191,9 @@ def _plain(call: exp.Expr, argument: exp.Expr) -> exp.Expr:
     if isinstance(argument, exp.Star):
         hint = "name the column whose values are ranked: median(x)"
         raise UnsupportedSQL("a quantile or extreme of * is not supported", hint=hint, at=call)
+    if isinstance(argument, exp.Distinct) and isinstance(call, (exp.Max, exp.Min)):
+        value: exp.Expr = argument.expressions[0]  # of all values and of the distinct ones they are the same
+        return value
     if isinstance(argument, exp.Distinct):
         hint = "leave DISTINCT out; GROUP BY x counts how common each value is"
         raise UnsupportedSQL("a quantile or extreme of DISTINCT values is not supported", hint=hint, at=call)
@@ -358,10 +362,7 @@ class Aggregates:
         if isinstance(call, RANKED):
             return self._rank(call, condition, label)
         if isinstance(call.this, exp.Distinct):
-            hint = "write {}(x), and leave out joins that repeat its rows"
-            name = construct_name(call)
-            hint = hint.format(name.lower())
-            raise UnsupportedSQL(f"{name}(DISTINCT ...) is not supported", hint=hint, at=call.this)
+            return self._of_distinct(call, call.this, where, condition, label)
         check_typed(call, call.this)
         if isinstance(call, exp.Sum):
             return self._sum(call.this, where, label)
@@ -449,6 +450,32 @@ class Aggregates:
             raise UnsupportedSQL("COUNT of several columns is not supported", at=call)
         return self._add(BoundAggregate("count", None, self._where_known(argument, condition), label))
 
+    def _of_distinct(
+        self, call: exp.Expr, distinct: exp.Distinct, where: exp.Expr | None, condition: exp.Expr | None, label: str
+    ) -> ReleasedExpression:
+        """Bind SUM or AVG of distinct values."""
+        name, position = construct_name(call), position_of(distinct)
+        argument, *keys = distinct.expressions
+        if not isinstance(call, (exp.Sum, exp.Avg)) or (keys and SUM_BY_KEY not in call.meta):
+            hint = f"write {name.lower()}(x), or list the values with GROUP BY x"
+            raise UnsupportedSQL(f"{name}(DISTINCT ...) is not supported", hint=hint, at=distinct)
+        check_typed(call, argument)
+        known = self._where_known(argument, condition)
+        each = [self._distinct_value(part, position, name) for part in distinct.expressions]
+        value = (
+            joint_value(each) if keys else each[0]
+        )  # which determines the argument, so that equal ones weigh alike
+        kept = argument
+        for unknown in filter(None, (is_null(key, self._scope) for key in keys)):
+            kept = exp.Case(ifs=[exp.If(this=exp.Not(this=exp.Paren(this=unknown)), true=copied(kept))])
+        kept = kept if where is None else exp.Case(ifs=[exp.If(this=copied(where), true=copied(kept))])
+        added, bounds = bind_measure(kept, self._scope, self._given)
+        total = self._add(BoundAggregate("distinct", value, known, label, bounds, added=added))
+        if isinstance(call, exp.Sum):
+            return total
+        count = self._add(BoundAggregate("distinct", value, known, f"{label}, how many"))
+        return Apply("within", (Apply("mean", (total, count)), Given(bounds.lo), Given(bounds.hi)))
+
     def _where_known(self, argument: exp.Expr, condition: exp.Expr | None) -> exp.Expr | None:
         null = is_null(argument, self._scope)
         if null is None:
@@ -469,19 +496,19 @@ class Aggregates:
             message = f"COUNT(DISTINCT ...) takes from 1 to {_MOST_JOINTLY} columns, which it must name"
             hint = "write COUNT(DISTINCT a) or COUNT(DISTINCT (a, b))"
             raise UnsupportedSQL(message, hint=hint, position=position)
-        values = [self._distinct_value(part, position) for part in arguments]
+        values = [self._distinct_value(part, position, "COUNT") for part in arguments]
         if row is None:
             condition = self._where_known(arguments[0], condition)
         alone = len(values) == 1 and (row is None or is_null(arguments[0], self._scope) is None)
         value = values[0] if alone else joint_value(values)
         return self._add(BoundAggregate("distinct", value, condition, label))
 
-    def _distinct_value(self, argument: exp.Expr, position: int | None) -> exp.Expr:
+    def _distinct_value(self, argument: exp.Expr, position: int | None, name: str) -> exp.Expr:
         scalar = bind_scalar(argument, self._scope)
         value = None if scalar.type is None else distinct_value(scalar.sql, scalar.type)
         if value is None:
-            message = f"COUNT(DISTINCT ...) over {scalar.kind} is not supported"
-            hint = "count distinct whole numbers, numeric(p, s), texts, dates, timestamps or uuids"
+            message = f"{name}(DISTINCT ...) over {scalar.kind} is not supported"
+            hint = "take whole numbers, numeric(p, s), texts, dates, timestamps or uuids"
             raise UnsupportedSQL(message, hint=hint, position=position)
         return value
 

@@ -161,6 +161,7 @@ class BoundAggregate:
       function: count, sum, distinct or rank. AVG is a quotient of two aggregates.
       argument: for `sum` SQL of a double, never NaN; for `distinct` SQL of the canonical value; for `rank` SQL of the
         step on `grid`; None for `count`.
+      added: for a sum of distinct values, SQL of the number that each adds: as the argument of `sum`.
       condition: SQL of a condition; only tuples where it is true count. None counts all. Always None for `sum`.
       label: the analyst's text of the aggregate.
       bounds: the range of a sum's argument.
@@ -185,6 +186,7 @@ class BoundAggregate:
     grid: Grid | None = None
     rank: AskedRank | None = None
     column: ColumnRef | None = None
+    added: exp.Expr | None = None
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ from planner.errors import UnsupportedSQL
 from planner.expressions.bind_scalar import bind_predicate, bind_scalar
 from planner.expressions.predicates import conjuncts
 from planner.expressions.scalar import Calendar, Scalar, unfit
+from planner.parsing.aggregate_spellings import SUM_BY_KEY
 from planner.parsing.postgres_parser import LABEL
 from planner.policy.policy import ColumnPolicy
 from planner.released_expression import Apply, ReleasedExpression, ReleasedValue
@@ -159,7 +160,7 @@ class OwnRows(ABC):
 
     def _aggregated(self, node: exp.Expr, call: exp.Expr) -> PersonColumn:
         """Bind an aggregate with its FILTER."""
-        if not isinstance(call, _CALLS):
+        if not isinstance(call, _CALLS) or SUM_BY_KEY in call.meta:
             name = call.sql_name().lower() if isinstance(call, exp.Func) else "this"
             hint = "use count, sum, avg, min or max per person"
             raise UnsupportedSQL(f"{name} per person is not supported", hint=hint, at=call)
@@ -175,7 +176,7 @@ class OwnRows(ABC):
         assert found is not None, "one of the calls that Aggregates knows"
         if isinstance(found, ReleasedValue):
             one = self._aggregates.found[found.release]
-            return self._sum(one) if one.function == "sum" else self._count(one)
+            return self._count(one) if one.bounds is None else self._sum(one)
         total, count = self._quotient(found)
         assert total.bounds is not None, "of a sum"
         known = exp.Nullif(this=_real(_count(count)), expression=_number(0))
@@ -185,6 +186,7 @@ class OwnRows(ABC):
 
     def _quotient(self, found: ReleasedExpression) -> tuple[BoundAggregate, BoundAggregate]:
         assert isinstance(found, Apply), "AVG is a sum over a count"
+        found = next((one for one in found.arguments if isinstance(one, Apply)), found)  # moved into its range
         places = [part.release for part in found.arguments if isinstance(part, ReleasedValue)]
         total, count = (self._aggregates.found[place] for place in places)
         return total, count
@@ -355,17 +357,21 @@ def _total(one: BoundAggregate) -> exp.Expr:
     A sum of doubles depends on the order of the rows, other people's included. A sum of whole numbers does not. Each
     value loses at most 2^-40 of the largest one.
     """
-    bounds, argument = one.bounds, one.argument
+    bounds, argument = one.bounds, one.argument if one.added is None else one.added
     assert bounds is not None and argument is not None, "of a sum"
+
+    def added(value: exp.Expr) -> exp.Expr:
+        return exp.Sum(this=value if one.added is None else exp.Distinct(expressions=[value]))
+
     if bounds.integral and bounds.size <= _LARGEST_BIGINT:
-        return exp.Sum(this=cast_sql(copied(argument), "BIGINT"))
+        return added(cast_sql(copied(argument), "BIGINT"))
     scale = 2.0 ** (_EXACT_BITS - math.frexp(bounds.size)[1])
     if min(bounds.least, bounds.least * scale) < _SMALLEST:
         raise unfit(argument)
     unit = number_sql(Decimal(scale))
     inner = argument if isinstance(argument, (exp.Column, exp.Cast, exp.Case)) else exp.Paren(this=argument)
     whole = cast_sql(exp.Floor(this=exp.Mul(this=copied(inner), expression=_real(unit))), "BIGINT")
-    return exp.Div(this=_real(exp.Sum(this=whole)), expression=_real(copied(unit)), typed=True)
+    return exp.Div(this=_real(added(whole)), expression=_real(copied(unit)), typed=True)
 
 
 def _real(value: exp.Expr) -> exp.Expr:

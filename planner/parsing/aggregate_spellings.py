@@ -1,8 +1,8 @@
-"""Rewrite aggregates that are spellings of supported ones: bool_or, bool_and, every, and arrays of quantiles."""
+"""Rewrite aggregates that are spellings of supported ones: bool_or, arrays of quantiles, and sums of hashed keys."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
 from sqlglot import exp
 
@@ -33,7 +33,8 @@ FROM t'
         extreme: exp.Expr = kind(this=cast_sql(denied, "INT"))
         extreme.meta.update({LABEL: node.sql("postgres"), **node.meta})
         node.replace(extreme)
-        _put(whole if whole is not node else extreme, name, lambda one: exp.EQ(this=one, expression=_number(0)))
+        whole = whole if whole is not node else extreme
+        _put(whole, name, exp.EQ(this=copied(whole), expression=exp.Literal.number(0)))
 
 
 def quantile_arrays(tree: exp.Query) -> None:
@@ -47,8 +48,10 @@ def quantile_arrays(tree: exp.Query) -> None:
     'SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x) AS median FROM t'
     """
     for node in nodes(tree):
-        function = node.this if isinstance(node, exp.WithinGroup) else None
-        array = function.this if isinstance(function, (exp.PercentileCont, exp.PercentileDisc)) else None
+        function = node.this if isinstance(node, exp.WithinGroup) else node
+        if function is node or not isinstance(function, (exp.PercentileCont, exp.PercentileDisc)):
+            continue
+        array, name = function.this, function.sql_name().lower()
         if not isinstance(array, exp.Array) or not array.expressions:
             continue
         whole = around(node, exp.Paren)
@@ -56,13 +59,13 @@ def quantile_arrays(tree: exp.Query) -> None:
         each = [_one_quantile(whole, node, quantile) for quantile in array.expressions]
         held = around(whole, exp.Paren)
         if isinstance(held, exp.Bracket):
-            place = _place(held)
-            if place is not None and place < len(each):
-                _put(held, function.sql_name().lower(), lambda _, one=each[place]: one)
+            place = _place(held, function)
+            if 0 <= place < len(each):
+                _put(held, name, each[place])
         elif isinstance(held, (exp.Select, exp.Alias)):
             texts = [part for one in each for part in (exp.Literal.string(","), cast_sql(one, "TEXT"))][1:]
             text = joined_texts([exp.Literal.string("{"), *texts, exp.Literal.string("}")])
-            _put(whole, function.sql_name().lower(), lambda _, text=text: text)
+            _put(whole, name, text)
 
 
 def _one_quantile(whole: exp.Expr, node: exp.Expr, quantile: exp.Expr) -> exp.Expr:
@@ -72,25 +75,72 @@ def _one_quantile(whole: exp.Expr, node: exp.Expr, quantile: exp.Expr) -> exp.Ex
     return copy
 
 
-def _place(held: exp.Bracket) -> int | None:
-    """The place of the element, from 0; None for others."""
-    (index,) = held.expressions if len(held.expressions) == 1 else (None,)
-    known = isinstance(index, exp.Literal) and index.name.isdecimal() and int(index.name) > 0
-    return int(index.name) - 1 if known else None
+def _place(held: exp.Bracket, function: exp.Expr) -> int:
+    """The place of the element, from 0; -1 if it is not known.
+
+    The library counts from 0, but keeps what is written behind a function that it takes for a number.
+    """
+    index = held.expressions[0]
+    if len(held.expressions) > 1 or not isinstance(index, exp.Literal) or not index.name.isdecimal():
+        return -1
+    return int(index.name) - isinstance(function, exp.PercentileCont)
 
 
-def _put(node: exp.Expr, name: str, made: Callable[[exp.Expr], exp.Expr]) -> None:
+SUM_BY_KEY = "sum by key"
+"""In the notes of SUM(DISTINCT x, key): it adds up x once for each key, as `symmetric_sums` writes it."""
+
+
+def symmetric_sums(tree: exp.Query) -> None:
+    """Rewrite `sum(DISTINCT x + hash(key)) - sum(DISTINCT hash(key))` to a sum of x over distinct (x, key), in place.
+
+    Looker writes it for the one side of a fan-out. Both are equal where the key determines x and no hashes collide.
+    A hash is a sum of terms that read columns by MD5 alone, always of the same key.
+
+    >>> from sqlglot import parse_one
+    >>> sql = "SELECT sum(DISTINCT x + ('x' || md5(k))::bit(64)) - sum(DISTINCT ('x' || md5(k))::bit(64)) FROM t"
+    >>> tree = parse_one(sql, dialect="postgres")
+    >>> symmetric_sums(tree)
+    >>> print(*tree.find(exp.Distinct).expressions)
+    x k
+    """
+    for node in nodes(tree):
+        if not isinstance(node, exp.Sub):
+            continue
+        whole, hashes = (_added_once(part.unnest()) for part in (node.this, node.expression))
+        keys = [one.this for term in hashes for one in term.find_all(exp.MD5)]
+        values = whole[: len(whole) - len(hashes)]
+        hashed = bool(keys) and all(key == keys[0] for key in keys) and whole[len(values) :] == hashes
+        if not hashed or len(values) != 1 or any(not column.find_ancestor(exp.MD5) for column in _columns(hashes)):
+            continue
+        total = exp.Sum(this=exp.Distinct(expressions=[copied(values[0]), copied(keys[0])]))
+        total.meta.update({**node.this.unnest().meta, SUM_BY_KEY: True})
+        node.replace(total)
+
+
+def _columns(terms: Sequence[exp.Expr]) -> list[exp.Column]:
+    return [column for term in terms for column in term.find_all(exp.Column)]
+
+
+def _added_once(node: exp.Expr) -> list[exp.Expr]:
+    """The terms of the argument of SUM(DISTINCT ...); nothing for other nodes."""
+    argument = node.this if isinstance(node, exp.Sum) and isinstance(node.this, exp.Distinct) else None
+    if argument is None or len(argument.expressions) != 1:
+        return []
+    terms: list[exp.Expr] = []
+    waiting = [argument.expressions[0]]
+    while waiting:
+        term = waiting.pop().unnest()
+        if isinstance(term, exp.Add):
+            waiting += [term.expression, term.this]
+        else:
+            terms.append(term)
+    return terms
+
+
+def _put(node: exp.Expr, name: str, value: exp.Expr) -> None:
     """Replace a node; in a select list it keeps the name that PostgreSQL gives it."""
-    parent, key, index = node.parent, node.arg_key, node.index
-    value = made(node)
-    if isinstance(parent, exp.Select) and key == "expressions":
-        value = named_sql(value, name)
-    assert parent is not None and key is not None, "it stands in a statement"
-    parent.set(key, value, index)
-
-
-def _number(value: int) -> exp.Expr:
-    return exp.Literal.number(value)
+    listed = isinstance(node.parent, exp.Select) and node.arg_key == "expressions"
+    node.replace(named_sql(value, name) if listed else value)
 
 
 def _of_truths(node: exp.Expr) -> tuple[type[exp.Expr], str, exp.Expr] | None:

@@ -32,7 +32,7 @@ _INSTEAD: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("write percentile_cont(0.5) WITHIN GROUP (ORDER BY x), or median(x)",
      ("percentile*", "quantile*", "approx_quantile*", "approx_percentile*")),
     (_ORDER, ("ntile", "cume_dist", "percent_rank")),
-    ("group by x, and sort the groups by count(*)", ("mode",)),
+    ("group by x, and sort the groups by count(*); or write mode() WITHIN GROUP (ORDER BY x) alone", ("mode",)),
     ("write stddev(x), or stddev_pop(x)", ("std*", "sd")),
     ("write variance(x), or var_pop(x)", ("var*",)),
     (_MOMENTS, ("skew*", "kurt*")),
@@ -176,7 +176,7 @@ _ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
 }
 """Over private rows: with what a subquery of FROM may compute of one person's rows, in the place of `_misplaced`."""
 
-_LEVELS = "use it with counts, sums and averages by plain columns; ask for other aggregates once for each level"
+_LEVELS = "leave windows and subqueries out of it, or ask level by level with GROUP BY"
 
 _BESIDE_OR = (
     "as a condition of WHERE, joined by AND; elsewhere LEFT JOIN the table, test its key IS NOT NULL "

@@ -17,7 +17,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from planner.errors import InvalidSyntax, PlannerError, ReadOnly, StatementTooComplex, UnsupportedSQL, nearest
 from planner.limits import check_depth, check_length, check_nesting
-from planner.parsing.aggregate_spellings import quantile_arrays, truth_aggregates
+from planner.parsing.aggregate_spellings import quantile_arrays, symmetric_sums, truth_aggregates
 from planner.parsing.grammar import check_grammar
 from planner.parsing.lexer import Lexeme, lex, scan
 from planner.parsing.postgres_parser import mark_keywords, postgres_parser, tokens_of
@@ -163,6 +163,8 @@ def _write_out(tree: exp.Query, tokens: Sequence[Token], upper: str) -> None:
         truth_aggregates(tree)
     if "PERCENTILE_" in upper:
         quantile_arrays(tree)
+    if "MD5" in upper and "DISTINCT" in upper:
+        symmetric_sums(tree)
 
 
 def _check_characters(sql: str) -> None:

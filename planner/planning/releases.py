@@ -203,7 +203,7 @@ def _need(aggregate: BoundAggregate) -> float:
 def _finished(release: Release, share: float, distinct: Determined, owned: Owned) -> Release:
     """A release with its share of epsilon, and what is proved of the values that it counts."""
     value = release.distinct
-    if value is None:
+    if value is None or release.adds_values:
         return replace(release, epsilon=share)
     columns = list(map(column_ref, columns_of(value)))
     return replace(release, epsilon=share, determined=distinct(columns), owned=owned(value))
@@ -268,18 +268,22 @@ def _parts(aggregate: BoundAggregate, tables: Mapping[str, Table], signed: bool)
         ranked = Ranked(aggregate.argument, aggregate.grid, aggregate.rank)
         weight = whole_weight() if condition is None else whole_weight_where(condition)
         return [(Release(label, weight, 1.0, 0.0, whole=True, ranked=ranked), 1)]
-    if aggregate.function != "sum":
+    if aggregate.function != "sum" and aggregate.added is None:
         weight = whole_weight() if condition is None else whole_weight_where(condition)
         # A value that several people share needs less than 1 of each, so only plain counts are whole.
         distinct = aggregate.argument
         return [(Release(label, weight, 1.0, 0.0, whole=distinct is None, distinct=distinct), 1)]
-    sql, bounds = aggregate.argument, aggregate.bounds
+    distinct = None if aggregate.added is None else aggregate.argument
+    sql, bounds = aggregate.argument if distinct is None else aggregate.added, aggregate.bounds
     assert sql is not None and bounds is not None, "SUM has an argument"
 
     def part(name: str, number: exp.Expr, most: float) -> Release:
-        weight, bound, rounded = guard_weight(number, most, bounds.digits, row_offset(number, tables))
+        offset = row_offset(number, tables) if distinct is None else None  # equal values have equal weights
+        weight, bound, rounded = guard_weight(number, most, bounds.digits, offset)
         kept = f"{label}{name}", weight, bound, 0.0, False
-        return Release(*kept, most=most, rounded=rounded, column=aggregate.column)
+        return Release(
+            *kept, distinct, adds_values=distinct is not None, most=most, rounded=rounded, column=aggregate.column
+        )
 
     if bounds.lo >= 0:
         return [(part("", sql, bounds.hi or 1.0), 1)]
@@ -287,7 +291,7 @@ def _parts(aggregate: BoundAggregate, tables: Mapping[str, Table], signed: bool)
     negative = part(", negative part", minus, -bounds.lo)
     if bounds.hi <= 0:
         return [(negative, -1)]
-    if signed:
+    if signed and distinct is None:
         most = max(-bounds.lo, bounds.hi)
         one, less = part("", sql, most), part("", minus, most)
         return [(replace(one, less=less.weight), 1)]

@@ -26,7 +26,7 @@ from sqlglot import exp
 from planner.binding.limit_offset import output_name
 from planner.errors import StatementTooComplex
 from planner.postprocessing.composed import MAX_PARTS, NotComposed
-from planner.postprocessing.released_core import ADDS_UP, LEVELS, alike, filtered, meant_key
+from planner.postprocessing.released_core import ADDS_UP, CARRIED, LEVELS, alike, filtered, meant_key
 from planner.sql.trees import aggregates, bound_column, children, copied, fold, holds, named_sql, rebuilt
 
 _INNER = "finer"
@@ -48,7 +48,7 @@ def apart(select: exp.Select, names_column: Callable[[str], bool]) -> exp.Select
     modes = [call for call in calls if _is_mode(call[0])]
     if not modes or levels:
         return None
-    if any(call != modes[0] and not _adds_up(call[0]) for call in calls):
+    if any(call != modes[0] and not (_adds_up(call[0]) and isinstance(call[0], _SUMMED)) for call in calls):
         raise NotComposed
     return _Parts(select, names_column).modes(*modes[0])
 
@@ -56,6 +56,9 @@ def apart(select: exp.Select, names_column: Callable[[str], bool]) -> exp.Select
 def _computed(select: exp.Select) -> list[exp.Expr]:
     parts = [select.args.get(part) for part in ("having", "order")]
     return [*select.expressions, *(part for part in parts if part is not None)]
+
+
+_SUMMED = (exp.Count, exp.Sum, exp.Avg)
 
 
 def _adds_up(call: exp.Expr) -> bool:
@@ -70,7 +73,9 @@ class _Parts:
     """Of one SELECT: its columns c1, c2, ..., its condition of HAVING h, and what it sorts by, o1, o2, ...."""
 
     def __init__(self, select: exp.Select, names_column: Callable[[str], bool]) -> None:
-        unknown = select.args.get("with_") is not None or select.args.get("windows")
+        distinct = select.args.get("distinct")
+        unknown = any(value for part, value in select.args.items() if part not in CARRIED or part == "with_")
+        unknown = unknown or bool(select.args.get("windows")) or (distinct is not None and distinct.args.get("on"))
         if unknown or any(item.is_star or holds(item, exp.Window) for item in select.expressions):
             raise NotComposed
         self._select = select
@@ -100,13 +105,15 @@ class _Parts:
         if len(sets) > MAX_PARTS:
             message = f"these levels are more than {MAX_PARTS} questions"
             raise StatementTooComplex(message, hint="ask for fewer, as in GROUPING SETS ((a), (b))", at=group)
-        levels = [self._level(one, keys) for one in sets]
+        levels: list[exp.Query] = [self._level(one, keys) for one in sets]
         return self._over(reduce(lambda a, b: exp.Union(this=a, expression=b, distinct=False), levels), None)
 
     def modes(self, call: exp.Expr, condition: exp.Expr | None) -> exp.Select:
         """Return the row of each group with the most frequent value."""
         group = self._select.args.get("group")
         keys = [] if group is None else [self._meant(item) for item in group.expressions]
+        if len(call.expression.expressions) != 1:
+            raise NotComposed
         (ordered,) = call.expression.expressions
         value = ordered.this
         rows: exp.Expr = exp.Count(this=exp.Star(), big_int=True)
@@ -115,8 +122,9 @@ class _Parts:
         def once(tree: exp.Expr) -> exp.Expr:
             inner, where = filtered(tree)
             if _is_mode(inner):
-                return copied(value)
-            if not isinstance(inner, ADDS_UP):
+                found: exp.Expr = copied(value)
+                return found
+            if not isinstance(inner, _SUMMED):
                 return rebuilt(tree, once) if children(tree) and not isinstance(tree, exp.Query) else copied(tree)
 
             def whole(kind: exp.Expr) -> exp.Expr:

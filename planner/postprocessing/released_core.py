@@ -5,7 +5,7 @@
       and SELECT upper(k1), a1 / sum(a1) OVER () FROM answer WHERE a1 > 9 ORDER BY 2
 
 For ROLLUP, CUBE and GROUPING SETS the core has the finest groups, by all keys. Every level is added up from the same
-released values, so the levels agree. This works for counts, sums and averages, but not for COUNT(DISTINCT).
+released values, so the levels agree. This works for counts, sums and averages; others are in `finer_groups.py`.
 Deviations and variances of a level are computed from counts, sums and sums of squares:
 
     SELECT stddev_samp(x) FROM visit
@@ -87,11 +87,11 @@ def spread(call: exp.Expr, released: Callable[[exp.Expr], exp.Expr]) -> exp.Expr
 
 
 LEVELS = (exp.Rollup, exp.Cube, exp.GroupingSets)
-ADDS_UP = (exp.Count, exp.Sum, exp.Avg, *_KINDS)
+ADDS_UP: tuple[type[exp.Expr], ...] = (exp.Count, exp.Sum, exp.Avg, *_KINDS)
 """Aggregates that follow from those of finer groups, without DISTINCT."""
 
 _ANSWER = "answer"
-_CARRIED = frozenset(
+CARRIED = frozenset(
     {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct", "with_",
      "windows"}
 )  # fmt: skip
@@ -175,7 +175,7 @@ class _Splitting:
         select = self._select
         if any(item.is_star for item in select.expressions):
             raise NotComposed
-        if any(value for part, value in select.args.items() if part not in _CARRIED):
+        if any(value for part, value in select.args.items() if part not in CARRIED):
             raise NotComposed  # for example FOR UPDATE, which the outer SELECT would lose
         distinct = select.args.get("distinct")
         if distinct is not None and not asks_for_groups(select, but="distinct"):

@@ -1,18 +1,18 @@
-"""COUNT(DISTINCT x) as truncation programs: each value is one more owner of its tuples, with capacity 1.
+"""COUNT and SUM(DISTINCT x) as truncation programs: a value is one more owner of its tuples, and may count once.
 
-R2T's projection program is max sum_p v_p with v_p <= min(1, sum_{t -> p} x_t), 0 <= x_t <= 1 and sum_{t: u in U(t)}
-x_t <= tau. Some optimum has sum_{t -> p} x_t <= 1 for every value p (lower the x of a value that has more), and then
-v_p is that sum. So it is
+A value p weighs w_p: 1 in a count, p / W in a sum of values up to W. R2T's projection program is max sum_p v_p with
+v_p <= min(w_p, sum_{t -> p} x_t), 0 <= x_t <= w_p and sum_{t: u in U(t)} x_t <= tau. Some optimum has
+sum_{t -> p} x_t <= w_p for every value p (lower the x of a value that has more), and then v_p is that sum. So it is
 
-    max sum_t x_t  s.t.  sum_{t: u in U(t)} x_t <= tau for every u, sum_{t -> p} x_t <= 1 for every p, 0 <= x_t <= 1:
+    max sum_t x_t  s.t.  sum_{t: u in U(t)} x_t <= tau for every u, sum_{t -> p} x_t <= w_p for every p, x_t >= 0:
 
-the program of program.py, in which a value is owned like a unit and has the cap 1 at every threshold. The programs of
-all groups are one block, with bounds that cost a pass each.
+the program of program.py, in which a value is owned like a unit and has the cap w_p at every threshold. The programs
+of all groups are one block, with bounds that cost a pass each.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -149,8 +149,8 @@ class DistinctInstance(Private):
     """One count of distinct values as a block of independent programs, one per group.
 
     Attributes:
-      graph: distinct (owners, value) pairs, each of weight 1; the last member of a tuple is its value, the others are
-        its owners, at least one.
+      graph: distinct (owners, value) pairs, each of its value's weight; the last member of a tuple is its value, the
+        others are its owners, at least one.
       thresholds: the candidate thresholds.
     """
 
@@ -165,7 +165,12 @@ class DistinctInstance(Private):
     @cached_property
     def is_value(self) -> Bools:
         """(n,) which members are values."""
-        return _is_value(self.graph.incidence)
+        return self.worth > 0
+
+    @cached_property
+    def worth(self) -> Ints:
+        """(n,) the weight of each value, 0 for units."""
+        return _worth(self.graph.incidence, self.graph.weights)
 
     @property
     def single_owner(self) -> bool:
@@ -175,7 +180,8 @@ class DistinctInstance(Private):
     def program(self, group: int, tau: int) -> PreparedProgram:
         """The program of one group at threshold tau, before presolve."""
         program = self.graph.program(group, tau)
-        caps = np.where(_is_value(program.incidence), ONE, program.caps)
+        worth = _worth(program.incidence, program.weights)
+        caps = np.where(worth > 0, worth, program.caps)
         return PreparedProgram(np.minimum(program.weights, tau), program.incidence, caps)
 
     def reduced(self, group: int, index: int) -> Reduced:
@@ -193,13 +199,15 @@ def distinct_instance(tuples: DistinctTuples, thresholds: Thresholds) -> Distinc
     """
     if tuples.value.shape != tuples.group.shape or tuples.value.dtype != np.int64:
         raise InvalidParameter("values must be int64, one per tuple")
+    if tuples.weight is not None and tuples.weight.shape != tuples.value.shape:
+        raise InvalidParameter("weights must be one per tuple")
     counts = (tuples.value >= 0) & _owned(tuples)
-    weights = np.where(counts, ONE, 0).astype(np.int64)[None, :]
+    worth = np.full(len(counts), ONE, np.int64) if tuples.weight is None else tuples.weight
+    weights = np.where(counts, np.stack([np.full(len(counts), ONE, np.int64), worth]), 0)
     values = OwnerColumn(_VALUES, tuples.value, ~counts)  # the last relation, so the last member of each tuple
     merged = compact(JoinTuples((*tuples.owners, values), tuples.group, tuples.n_groups, weights))
-    once = CompactJoinTuples(
-        merged.indptr, merged.units, merged.n_units, merged.group, merged.n_groups, np.minimum(merged.weights, ONE)
-    )
+    alike = np.maximum(merged.weights[0] // ONE, 1)  # how many tuples became one; they have one value, so one weight
+    once = replace(merged, weights=(merged.weights[1] // alike)[None, :])
     return DistinctInstance(group_instance(once, 0), thresholds)
 
 
@@ -213,11 +221,11 @@ def _owned(tuples: DistinctTuples) -> Bools:
     return owned
 
 
-def _is_value(incidence: Incidence) -> Bools:
-    """(n,) the members that come last in a tuple: codes ascend, and those of values are the highest."""
-    mask = np.zeros(incidence.n_units, bool)
-    mask[incidence.units[incidence.indptr[1:] - 1]] = True
-    return mask
+def _worth(incidence: Incidence, weights: Ints) -> Ints:
+    """(n,) the weights of values, which come last in a tuple: codes ascend, and theirs are the highest."""
+    worth = np.zeros(incidence.n_units, np.int64)
+    worth[incidence.units[incidence.indptr[1:] - 1]] = weights
+    return worth
 
 
 _FILLS = 2
@@ -230,18 +238,19 @@ Bounds = tuple[Ints, Ints]
 def distinct_bounds(instance: DistinctInstance) -> StartingBounds:
     """Bounds of fbar for every group and threshold, equal where a closed form applies.
 
-    If no value is reached more often than 1 / tau times, values do not bind and fbar is linear. From the largest
-    number of tuples of a unit up, no unit is clipped and every value counts. In between: what is left beside the
-    overloaded values, or beside the overloaded units; dual points that are equal on all of both; and a primal point
-    that starts from one tuple per value or, below 1, from all in proportion.
+    If no value of weight w is reached more often than w / tau times, values do not bind and fbar is linear. From the
+    largest number of tuples of a unit up, no unit is clipped and every value counts. In between: what is left beside
+    the overloaded values, or beside the overloaded units; dual points that are equal on all of both; and a primal
+    point that starts from one tuple per value or, below 1, from all in proportion.
     Cost: about ten passes over the owners for each of at most twelve thresholds.
     """
     graph, thresholds = instance.graph, instance.thresholds
     taus = thresholds.units
-    everything = graph.member_totals(np.where(instance.is_value, ONE, 0))
+    everything = graph.member_totals(instance.worth)
     heaviest = graph.member_max(np.where(instance.is_value, 0, graph.contributions))
-    reached = graph.member_max(np.where(instance.is_value, graph.incidence.degrees, 0))
-    linear = np.where(reached > 0, np.searchsorted(taus, ONE // np.maximum(reached, 1), side="right") - 1, -1)
+    shares = np.where(instance.is_value, instance.worth // np.maximum(graph.incidence.degrees, 1), MAX_UNITS)
+    least = MAX_UNITS - graph.member_max(MAX_UNITS - shares)
+    linear = np.where(everything > 0, np.searchsorted(taus, least, side="right") - 1, -1)
     if not thresholds.doubling:
         linear[:] = -1
     upper = np.repeat(everything[:, None], len(thresholds), axis=1)
@@ -259,9 +268,9 @@ def distinct_bounds(instance: DistinctInstance) -> StartingBounds:
 def _column_bounds(instance: DistinctInstance, tau: int, picked: Bools) -> Bounds:
     """(G,) bounds at one threshold below the largest contribution, so below MAX_UNITS."""
     graph, incidence = instance.graph, instance.graph.incidence
-    weight = min(tau, ONE)  # no member can use more of a tuple
-    caps = np.where(instance.is_value, ONE, tau)
-    heavy = incidence.degrees > caps // weight
+    weight = np.minimum(graph.weights, tau)  # no member can use more of a tuple
+    caps = np.where(instance.is_value, instance.worth, tau)
+    heavy = incidence.unit_sums(weight) > caps
     hits = incidence.row_sums(heavy.astype(np.int64))
     upper = np.minimum(
         _beside(instance, weight, caps, heavy & instance.is_value, _spending_unit(instance)),
@@ -270,21 +279,22 @@ def _column_bounds(instance: DistinctInstance, tau: int, picked: Bools) -> Bound
     for share in range(1, int(incidence.owners.max(initial=1)) + 1):
         upper = np.minimum(upper, _flat_dual(instance, weight, caps, heavy, hits, share))
     contested = graph.row_totals((hits > 1).astype(np.int64)) > 0
-    every, nothing = np.full(incidence.n_rows, weight, np.int64), np.zeros(incidence.n_rows, np.int64)
-    chosen = _filled(instance, caps, every * picked, nothing) if tau >= ONE else nothing
-    lower = graph.row_totals(_filled(instance, caps, every, chosen))
+    nothing = np.zeros(incidence.n_rows, np.int64)
+    chosen = _filled(instance, caps, weight * picked, nothing) if tau >= ONE else nothing
+    lower = graph.row_totals(_filled(instance, caps, weight, chosen))
     return np.where(contested, lower, upper), upper
 
 
-def _beside(instance: DistinctInstance, weight: int, caps: Ints, paid: Bools, payer: Ints) -> Ints:
+def _beside(instance: DistinctInstance, weight: Ints, caps: Ints, paid: Bools, payer: Ints) -> Ints:
     """(G,) the caps of the `paid` members, and what the other tuples' `payer` allows them."""
     incidence = instance.graph.incidence
     left = incidence.row_sums(paid.astype(np.int64)) == 0
-    tuples = np.bincount(payer[left], minlength=incidence.n_units)
-    return instance.graph.member_totals(np.where(paid, caps, np.minimum(caps, tuples * weight)))
+    asked = np.zeros(incidence.n_units, np.int64)
+    np.add.at(asked, payer[left], weight[left])
+    return instance.graph.member_totals(np.where(paid, caps, np.minimum(caps, asked)))
 
 
-def _flat_dual(instance: DistinctInstance, weight: int, caps: Ints, heavy: Bools, hits: Ints, share: int) -> Ints:
+def _flat_dual(instance: DistinctInstance, weight: Ints, caps: Ints, heavy: Bools, hits: Ints, share: int) -> Ints:
     """Weak duality at y = 1/share on the overloaded members.
 
     With share = 1 it is attained if no tuple has two of them: each fills its cap, all other tuples count.

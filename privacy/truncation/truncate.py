@@ -55,12 +55,12 @@ def single_owner(
 def truncate_distinct(
     tuples: DistinctTuples, thresholds: Thresholds, gap: float, solver: SolverName = "certified"
 ) -> TruncatedAnswer:
-    """Count values, each as far as tuples of it are left, with every privacy unit contributing at most tau.
+    """Add up values, each as far as tuples of it are left, with every privacy unit contributing at most tau.
 
-        fbar(tau) = max sum_p min(1, sum_{t -> p} x_t)  s.t.  sum_{t: u in U(t)} x_t <= tau for every u, 0 <= x_t <= 1
+        fbar(tau) = max sum_p min(w_p, sum_{t -> p} x_t)  s.t.  sum_{t: u in U(t)} x_t <= tau for every u, x_t >= 0
 
-    A value that n people reach needs only 1/n of each, so thresholds below one can help. At tau = 1 every value
-    counts in full if no unit reaches two of them.
+    A count has w_p = 1. A value that n people reach needs only 1/n of each, so thresholds below one can help. At
+    tau = 1 every value counts in full if no unit reaches two of them.
 
     Args:
       tuples: m join tuples with their owners and their values.

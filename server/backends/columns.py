@@ -329,8 +329,9 @@ def distinct_tuples(columns: Sequence[Column], query: BackendQuery, domain: Doma
     Cost: as `join_tuples`, and a sort of the distinct values.
     """
     owners, group, (values, weights) = _parts(columns, query, domain)
-    codes = np.where(whole(weights) > 0, _value_codes(values), -1)
-    return DistinctTuples(owners=owners, group=group, n_groups=len(domain), value=codes)
+    units = whole(weights)
+    codes = np.where(units > 0, _value_codes(values), -1)
+    return DistinctTuples(owners=owners, group=group, n_groups=len(domain), value=codes, weight=units)
 
 
 def ranked_tuples(columns: Sequence[Column], query: BackendQuery, domain: Domain) -> RankedTuples:

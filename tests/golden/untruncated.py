@@ -150,9 +150,10 @@ def _weights(plan: Plan, query: BackendQuery, run: Run) -> list[dict[Group, int]
         if statement is not None and index in query.ranked:
             found[index] = _ranked(plan.releases[index], run(statement), len(plan.owners), len(keys))
         elif statement is not None:
-            counted = ", ".join([*keys, "count(DISTINCT v)"])
-            for row in run(f"SELECT {counted} FROM ({statement}) AS joined WHERE w0 > 0 AND ({owned}){by}"):
-                found[index][tuple(map(plain, row[:-1]))] = int(row[-1]) * ONE
+            each = f"SELECT {', '.join([*keys, 'v'])}, max(w0) AS w FROM ({statement}) AS joined"
+            each += f" WHERE w0 > 0 AND v IS NOT NULL AND ({owned}) GROUP BY {', '.join([*keys, 'v'])}"
+            for row in run(f"SELECT {', '.join([*keys, 'sum(w)'])} FROM ({each}) AS added{by}"):
+                found[index][tuple(map(plain, row[:-1]))] = int(row[-1] or 0)
     return found
 
 

@@ -178,7 +178,7 @@ def test_counts_move_by_no_more_than_the_threshold_when_a_supplier_leaves(schema
     owners = tuple(
         replace(column, keys=column.keys[stays], missing=column.missing[stays]) for column in distinct.owners
     )
-    fewer = replace(distinct, owners=owners, group=distinct.group[stays], value=distinct.value[stays])
+    fewer = replace(distinct, owners=owners, group=distinct.group[stays], value=distinct.value[stays], weight=None)
     thresholds, gap = Thresholds(-2, 12), plan.gap(plan.releases[0])
     full, without = (truncate_distinct(table, thresholds, gap) for table in (distinct, fewer))
     moves = np.array([full.solve(0, j) - without.solve(0, j) for j in range(len(thresholds))]) / ONE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -12,12 +13,14 @@ from privacy.thresholds import Thresholds
 from privacy.truncation.distinct import distinct_bounds, distinct_instance
 from privacy.truncation.truncate import truncate_distinct
 from privacy.units import ONE
-from tests.unit.privacy.truncation.distinct_instances import Pair, distinct_tuples, projection_optimum
+from tests.unit.privacy.truncation.distinct_instances import WORTH, Pair, distinct_tuples, projection_optimum
 
 GAP = 0.05
 THRESHOLDS = Thresholds(-4, 4)
 OTHER = Thresholds(THRESHOLDS.low, THRESHOLDS.high, Fraction(12, 7))
 """As many thresholds, of which none is twice another."""
+
+worths = st.sampled_from([None, WORTH])
 
 CELLS = range(len(THRESHOLDS))
 NEW_UNIT = 999
@@ -27,58 +30,63 @@ single = st.lists(st.tuples(st.integers(0, 6).map(lambda unit: frozenset({unit})
 several = st.lists(st.tuples(st.frozensets(st.integers(0, 6), max_size=3), values), min_size=1, max_size=25)
 
 
-@given(several, st.permutations(CELLS), st.sampled_from([THRESHOLDS, OTHER]))
+@given(several, st.permutations(CELLS), st.sampled_from([THRESHOLDS, OTHER]), worths)
 def test_values_are_the_projection_program_within_the_gap_and_the_bounds(
-    pairs: list[Pair], order: list[int], thresholds: Thresholds
+    pairs: list[Pair], order: list[int], thresholds: Thresholds, worth: Sequence[int] | None
 ) -> None:
-    answer = truncate_distinct(distinct_tuples(pairs), thresholds, GAP)
-    fresh = [truncate_distinct(distinct_tuples(pairs), thresholds, GAP).solve(0, j) for j in CELLS]
+    tuples = distinct_tuples(pairs, worth=worth)
+    answer = truncate_distinct(tuples, thresholds, GAP)
+    fresh = [truncate_distinct(tuples, thresholds, GAP).solve(0, j) for j in CELLS]
     for j in order:
         low, high = answer.bounds()
         assert np.all((low[0] <= fresh) & (fresh <= high[0]))
         assert answer.solve(0, j) == fresh[j]
         tau = int(thresholds.units[j])
-        exact = projection_optimum(pairs, tau)
+        exact = projection_optimum(pairs, tau, worth)
         assert exact - GAP * tau - 1e-5 * tau <= fresh[j] <= exact + 1e-5 * tau
 
 
-@given(single)
-def test_with_one_owner_the_flow_is_the_projection_program_exactly(pairs: list[Pair]) -> None:
-    answer = truncate_distinct(distinct_tuples(pairs), THRESHOLDS, 0.0)
+@given(single, worths)
+def test_with_one_owner_the_flow_is_the_projection_program_exactly(
+    pairs: list[Pair], worth: Sequence[int] | None
+) -> None:
+    answer = truncate_distinct(distinct_tuples(pairs, worth=worth), THRESHOLDS, 0.0)
     for j, tau in enumerate(THRESHOLDS.units.tolist()):
         value = answer.solve(0, j)
-        assert abs(value - projection_optimum(pairs, tau)) <= 1e-5 * tau
-        assert value % min(tau, ONE) == 0
+        assert abs(value - projection_optimum(pairs, tau, worth)) <= 1e-5 * tau
+        assert worth is not None or value % min(tau, ONE) == 0
 
 
-@given(st.one_of(single, several), st.sampled_from([THRESHOLDS, OTHER]))
-def test_bounds_contain_the_projection_program(pairs: list[Pair], thresholds: Thresholds) -> None:
-    start = distinct_bounds(distinct_instance(distinct_tuples(pairs), thresholds))
-    exact = [projection_optimum(pairs, tau) for tau in thresholds.units.tolist()]
+@given(st.one_of(single, several), st.sampled_from([THRESHOLDS, OTHER]), worths)
+def test_bounds_contain_the_projection_program(
+    pairs: list[Pair], thresholds: Thresholds, worth: Sequence[int] | None
+) -> None:
+    start = distinct_bounds(distinct_instance(distinct_tuples(pairs, worth=worth), thresholds))
+    exact = [projection_optimum(pairs, tau, worth) for tau in thresholds.units.tolist()]
     for j, tau in enumerate(thresholds.units.tolist()):
         assert start.lower[0, j] - 1e-5 * tau <= exact[j] <= start.upper[0, j] + 1e-5 * tau
     for j in range(int(start.linear[0])):
         assert abs(2 * exact[j] - exact[j + 1]) <= 1e-5 * int(thresholds.units[j])
 
 
-@given(several, several, st.sampled_from([0, 1, NEW_UNIT]))
+@given(several, several, st.sampled_from([0, 1, NEW_UNIT]), worths)
 def test_one_unit_moves_a_certified_value_by_at_most_one_plus_the_gap(
-    table: list[Pair], added: list[Pair], unit: int
+    table: list[Pair], added: list[Pair], unit: int, worth: Sequence[int] | None
 ) -> None:
     more = table + [(owners | {unit}, value) for owners, value in added]
-    small = truncate_distinct(distinct_tuples(table), THRESHOLDS, GAP)
-    large = truncate_distinct(distinct_tuples(more), THRESHOLDS, GAP)
+    small = truncate_distinct(distinct_tuples(table, worth=worth), THRESHOLDS, GAP)
+    large = truncate_distinct(distinct_tuples(more, worth=worth), THRESHOLDS, GAP)
     for j, tau in enumerate(THRESHOLDS.units.tolist()):
         assert abs(large.solve(0, j) - small.solve(0, j)) <= (1 + GAP) * tau
 
 
-@given(single, single, st.integers(0, 7))
+@given(single, single, st.integers(0, 7), worths)
 def test_one_unit_moves_an_exact_value_by_at_most_the_threshold(
-    table: list[Pair], added: list[Pair], unit: int
+    table: list[Pair], added: list[Pair], unit: int, worth: Sequence[int] | None
 ) -> None:
     more = table + [(frozenset({unit}), value) for _, value in added]
-    small = truncate_distinct(distinct_tuples(table), THRESHOLDS, 0.0)
-    large = truncate_distinct(distinct_tuples(more), THRESHOLDS, 0.0)
+    small = truncate_distinct(distinct_tuples(table, worth=worth), THRESHOLDS, 0.0)
+    large = truncate_distinct(distinct_tuples(more, worth=worth), THRESHOLDS, 0.0)
     reached = len({value for owners, value in more if owners == {unit} and value >= 0})
     for j, tau in enumerate(THRESHOLDS.units.tolist()):
         assert 0 <= large.solve(0, j) - small.solve(0, j) <= min(tau, reached * ONE)
@@ -98,12 +106,14 @@ def test_where_every_owner_determines_the_value_nothing_is_cut_at_one(pairs: lis
             assert answer.solve(0, 0) == len({value for _, value in rows}) * ONE
 
 
-@given(several, st.randoms(use_true_random=False))
-def test_neither_order_nor_repetition_changes_a_value(pairs: list[Pair], random: object) -> None:
+@given(several, st.randoms(use_true_random=False), worths)
+def test_neither_order_nor_repetition_changes_a_value(
+    pairs: list[Pair], random: object, worth: Sequence[int] | None
+) -> None:
     shuffled = pairs + pairs[:5]
     random.shuffle(shuffled)  # type: ignore[attr-defined]
-    first = truncate_distinct(distinct_tuples(pairs), THRESHOLDS, GAP)
-    second = truncate_distinct(distinct_tuples(shuffled), THRESHOLDS, GAP)
+    first = truncate_distinct(distinct_tuples(pairs, worth=worth), THRESHOLDS, GAP)
+    second = truncate_distinct(distinct_tuples(shuffled, worth=worth), THRESHOLDS, GAP)
     assert [first.solve(0, j) for j in CELLS] == [second.solve(0, j) for j in CELLS]
 
 

@@ -137,6 +137,7 @@ AGGREGATES = [
     "count(DISTINCT v)", "count(DISTINCT d)", "count(DISTINCT person)", "count(DISTINCT i % 5)",
     "sum({n}) FILTER (WHERE {b})",
     "count(*) FILTER (WHERE {b})",
+    "sum(DISTINCT k)", "avg(DISTINCT i)", "sum(DISTINCT i % 5) FILTER (WHERE {b})",
 ]  # fmt: skip
 
 

@@ -35,6 +35,15 @@ SHARED = [
     "SELECT count(DISTINCT number::text) FROM visit",
     "SELECT count(DISTINCT (number, days)) FROM visit",
 ]
+ADDED = [
+    "SELECT sum(DISTINCT days) FROM visit",
+    "SELECT p.ward, sum(DISTINCT v.cost), avg(DISTINCT days) FROM patient p JOIN visit v ON v.patient_id = p.id"
+    " GROUP BY p.ward",
+    "SELECT sum(DISTINCT days - 3) FILTER (WHERE cost > 10) FROM visit",
+    "SELECT sum(DISTINCT v.days + ('x' || md5(v.number::text))::bit(64)::bigint)"
+    " - sum(DISTINCT ('x' || md5(v.number::text))::bit(64)::bigint) FROM visit v"
+    " JOIN visit w ON v.patient_id = w.patient_id",
+]
 FOUND = [
     "SELECT town, count(*), sum(age) FROM patient GROUP BY town",
     "SELECT town, age > 30, count(DISTINCT id) FROM patient GROUP BY 1, 2",
@@ -96,6 +105,34 @@ def test_values_and_found_groups_are_what_people_have_and_one_moves_them_by_tau(
             for group, cells in whole.items():
                 left = less.get(group, [np.zeros_like(one) for one in cells])
                 for more, fewer, most in zip(cells, left, taus, strict=True):
+                    assert (more >= fewer).all() and (more - fewer <= most).all(), sql
+
+
+def test_one_person_moves_a_sum_of_distinct_values_by_tau_at_most(tmp_path: Path) -> None:
+    """Whoever else has the same values."""
+    policy, clinic = parse_policy(POLICY), Clinic(tmp_path, 3)
+    everybody = clinic.without(None)
+    others = [clinic.without(person) for person in range(0, PEOPLE, 8)]
+    schema = everybody.schema()
+
+    def sums(backend: DuckdbBackend, sql: str) -> dict[object, Cells]:
+        plan = make_plan(bind(parse(sql), schema, policy), schema, policy, epsilon=1.0, delta=None, mechanism=None)
+        domain, found = backend.read(rewrite(plan, dialect="duckdb", schema=schema))
+        made = zip(plan.releases, found.distinct, strict=True)
+        answers = [solved(truncated(one, 0, plan.thresholds(release), 0.0), plan.thresholds(release))
+                   for release, one in made if one is not None]  # fmt: skip
+        taus[sql] = [most for _, most in answers]
+        return {group: [cells[place] for cells, _ in answers] for place, group in enumerate(domain.groups)}
+
+    taus: dict[str, Cells] = {}
+    for sql in ADDED:
+        whole = sums(everybody, sql)
+        assert any(one.any() for cells in whole.values() for one in cells), sql
+        for other in others:
+            less = sums(other, sql)
+            for group, cells in whole.items():
+                left = less.get(group, [np.zeros_like(one) for one in cells])
+                for more, fewer, most in zip(cells, left, taus[sql], strict=True):
                     assert (more >= fewer).all() and (more - fewer <= most).all(), sql
 
 

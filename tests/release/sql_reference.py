@@ -27,10 +27,10 @@ _PAIRS = "over pairs (x, y) without a NULL"
 ABOUT: dict[type[exp.Expr], tuple[str, str]] = {
     exp.Count: ("count(*), count(x), count(DISTINCT x)", "the number of rows, values, or distinct values"),
     exp.Sum: (
-        "sum(x)",
+        "sum(x), sum(DISTINCT x)",
         "an expression whose columns have declared ranges, or ranges from conditions: `x BETWEEN 0 AND 9`",
     ),
-    exp.Avg: ("avg(x)", "sum and count, measured together"),
+    exp.Avg: ("avg(x), avg(DISTINCT x)", "sum and count, measured together"),
     exp.Min: ("min(x), min(x, k)", "a value of the declared range, drawn so that about k people lie beyond it"),
     exp.Max: ("max(x), max(x, k)", "like min"),
     exp.Median: ("median(x)", "the 0.5 quantile"),

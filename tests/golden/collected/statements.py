@@ -40,6 +40,12 @@ def adapted() -> dict[str, Statement]:
     return {one.name: one for one in _read(_FOLDER / "adapted.sql")}
 
 
+@cache
+def constructs() -> dict[str, Statement]:
+    """Texts that were written for a construct; no table counts them."""
+    return {one.name: one for one in _read(_FOLDER / "constructs.sql")}
+
+
 def _read(path: Path) -> list[Statement]:
     first, *parts = _HEAD.split(path.read_text())
     source = first.strip().removeprefix("-- ")

@@ -14,7 +14,7 @@ from server.backends.postgres_catalog import read_schema
 from tests.golden.collected.before_noise import answered, differences
 from tests.golden.collected.conftest import Database
 from tests.golden.collected.outcomes import Outcome, found, outcome, policy, schema
-from tests.golden.collected.statements import adapted, collected
+from tests.golden.collected.statements import adapted, collected, constructs
 from tests.golden.collected.verdicts import GAPS, NOT_TO_BE_ANSWERED, verdict, working
 from tests.golden.collected.write_table import TABLE, answered_share, table
 from tests.golden.refusal_lines import assert_plain_words
@@ -97,6 +97,16 @@ def test_so_it_is_on_duckdb(truth: Callable[[str], Rows], on_duckdb: Database) -
     for name, sql in working().items():
         if name not in NOT_ON_DUCKDB:
             _assert_shown(name, found(sql, on_duckdb.pipeline), on_duckdb, _true(name, sql, truth))
+
+
+def test_constructs_are_what_the_database_says_on_both(
+    truth: Callable[[str], Rows], on_postgres: Database, on_duckdb: Database
+) -> None:
+    for name, one in constructs().items():
+        true = truth(one.sql)
+        assert any(map(any, true)), name
+        for database in (on_postgres, on_duckdb):
+            _assert_shown(name, found(one.sql, database.pipeline), database, true)
 
 
 def _true(name: str, sql: str, truth: Callable[[str], Rows]) -> Rows:

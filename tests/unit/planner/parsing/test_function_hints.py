@@ -51,7 +51,7 @@ HINTS = [
     ("SELECT count(*) FROM orders WHERE o_orderdate AT TIME ZONE ^'Mars' > '2024-01-01'", InvalidSetting, "Zurich"),
     ("SELECT count(*) FROM orders WHERE (^o_custkey, o_orderkey) = (1, 2, 3)", UnsupportedSQL, "as many values"),
     ("SELECT count(*) FROM orders WHERE (^o_custkey, o_orderkey) IS NULL", UnsupportedSQL, "||"),
-    ("SELECT sum(^DISTINCT o_totalprice) FROM orders", UnsupportedSQL, "leave out joins"),
+    ("SELECT variance(^DISTINCT o_totalprice) FROM orders", UnsupportedSQL, "GROUP BY x"),
     ("SELECT o_orderstatus, count(*) FROM orders ^GROUP BY ALL", UnsupportedSQL, "GROUP BY x, y"),
     ("SELECT sum(^if(c_acctbal > 0, 1, 0)) FROM customer", UnsupportedSQL, "CASE WHEN"),
     ("SELECT avg(^c_acctbal > 0) FROM customer", UnsupportedSQL, "::int"),
