@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal, get_args
@@ -651,9 +651,14 @@ class BackendQuery:
 
     def what_is_read(self) -> dict[str, object]:
         """Everything that decides what is read, by name."""
-        facts = asdict(self)
-        del facts["columns"]
-        return facts
+        facts = {one.name: getattr(self, one.name) for one in fields(self) if one.compare}
+        return facts | {"tree": None if self.tree is None else asdict(self.tree)}
+
+    @property
+    def texts(self) -> Iterator[str]:
+        """Its statements, before contributions are counted."""
+        maybe = (self.join, *self.distinct, *self.domains, *self.parts)
+        return (text for text in maybe if text is not None)
 
     def over(self, relations: str) -> BackendQuery:
         """The same statements over relations of released values; `relations`: their entries in WITH."""

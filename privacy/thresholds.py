@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import lru_cache
 
 import numpy as np
 
@@ -68,17 +68,13 @@ class Thresholds:
         """Is each threshold twice the one before?"""
         return self.base == 2 and self.parts == 1
 
-    @cached_property
+    @property
     def units(self) -> Ints:
         """(L,) int64 thresholds in units of 2^-30, ascending; for other bases than 2, rounded down to fifty bits.
 
         Sensitivities are those of the rounded thresholds, so that rounding costs nothing.
         """
-        if self.parts == 1:
-            return np.array([self._whole(exponent) for exponent in range(self.low, self.high + 1)], np.int64)
-        return np.array(
-            sorted({self._between(step) for step in range(self.low * self.parts, self.high * self.parts + 1)})
-        )
+        return _units_of(self)
 
     @property
     def taus(self) -> Floats:
@@ -100,6 +96,17 @@ class Thresholds:
         for _ in range(self.parts.bit_length() - 1):
             units = math.isqrt(units)
         return units + (ONE >> 1) >> WEIGHT_BITS << WEIGHT_BITS if self.whole else _precise(units)
+
+
+@lru_cache(maxsize=1024)  # every plan needs some, and there are few
+def _units_of(one: Thresholds) -> Ints:
+    if one.parts == 1:
+        units = np.array([one._whole(exponent) for exponent in range(one.low, one.high + 1)], np.int64)
+    else:
+        steps = range(one.low * one.parts, one.high * one.parts + 1)
+        units = np.array(sorted({one._between(step) for step in steps}))
+    units.flags.writeable = False  # all share it
+    return units
 
 
 def _precise(units: int) -> int:

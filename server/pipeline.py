@@ -83,8 +83,12 @@ class Pipeline:
     ledger: Ledger
     workers: WorkerPool
     clock: Callable[[], datetime] = field(default=_utc_now)
-    questions: LruCache[Asked, Question] = field(default_factory=lambda: LruCache(_PLANNED, _PLANNED_BYTES))
-    compositions: LruCache[Asked, Composition] = field(default_factory=lambda: LruCache(_PLANNED, _PLANNED_BYTES))
+    questions: LruCache[Asked, Question] = field(
+        default_factory=lambda: LruCache(_PLANNED, _PLANNED_BYTES, lambda question: question.most_bytes)
+    )
+    compositions: LruCache[Asked, Composition] = field(
+        default_factory=lambda: LruCache(_PLANNED, _PLANNED_BYTES, lambda composed: composed.most_bytes)
+    )
     flights: SingleFlight = field(default_factory=SingleFlight)
     public: PublicReads | None = None
     mirror: CurrentMirror | None = None

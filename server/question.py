@@ -34,6 +34,9 @@ _SHOWN_BYTES = 64 << 20
 shown_answers: LruCache[tuple[int, int], QueryResponse] = LruCache(_SHOWN, _SHOWN_BYTES, lambda shown: shown.n_bytes)
 """Responses that were served from the cache, by the question's `serial` and the charges of their releases."""
 
+_BYTES, _BYTES_PER_CHARACTER, _BYTES_PER_VALUE = 300_000, 90, 160
+"""Of a question's tables, its statements' trees and its listed keys: measured over the collected statements."""
+
 _serials = itertools.count()
 
 
@@ -124,6 +127,16 @@ class Question:
         """The bound query that the plan was made from. It serves to ask the same for other days or keys."""
         assert self.bound is not None, "what requests ask is planned with it"
         return self.bound
+
+    @property
+    def most_bytes(self) -> int:
+        """About the most bytes that it takes in memory, by the length of its statements.
+
+        To count them would walk over all its trees, which takes a fourth of the time of planning.
+        """
+        keys = () if self.bound is None else (key.values for key in self.bound.keys)
+        values = sum(len(listed) for listed in (*self.query.values, *keys) if listed is not None)
+        return _BYTES + _BYTES_PER_CHARACTER * sum(map(len, self.query.texts)) + _BYTES_PER_VALUE * values
 
     @property
     def only_names_groups(self) -> bool:

@@ -341,6 +341,7 @@ class Aggregates:
         self._scope = scope
         self._given = given
         self.found: list[BoundAggregate] = []
+        self._places: dict[BoundAggregate, int] = {}
         self.arguments: list[exp.Expr] = []
 
     def bind(self, node: exp.Expr) -> ReleasedExpression | None:
@@ -513,8 +514,7 @@ class Aggregates:
         return value
 
     def _add(self, aggregate: BoundAggregate) -> ReleasedValue:
-        for index, other in enumerate(self.found):
-            if replace(other, label=aggregate.label) == aggregate:
-                return ReleasedValue(index)
-        self.found.append(aggregate)
-        return ReleasedValue(len(self.found) - 1)
+        place = self._places.setdefault(replace(aggregate, label=""), len(self.found))
+        if place == len(self.found):
+            self.found.append(aggregate)
+        return ReleasedValue(place)

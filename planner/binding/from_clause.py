@@ -233,10 +233,19 @@ class _FromClause:
             entry = replace(entry, sample=_sample_rate(sample))
             self._flat.tables.replace(index, entry)
         meant: list[tuple[str, Meaning | None]] = [
-            (column.name, (entry.alias, column.name)) for column in table.columns
+            (column.name, self._meaning(entry.alias, column.name, table.name)) for column in table.columns
         ]
         namespace = table.namespace if node.args.get("alias") is None else None
         return Source(written, namespace, named(meant, columns, position), index, index + 1)
+
+    def _meaning(self, alias: str, name: str, table: str) -> Meaning:
+        """A column; one of texts that hold dates means the date of its text."""
+        form = self._flat.tables.text_form(table, name)
+        if form is None:
+            return alias, name
+        column = bound_column(alias, name)
+        column.meta["bound"] = True
+        return exp.StrToDate(this=column, format=exp.Literal.string(form))
 
     def _subquery(self, node: exp.Expr) -> Source:
         name, columns = named_as(node)

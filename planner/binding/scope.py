@@ -198,6 +198,10 @@ class Tables:
         """Whether the policy declares the table public."""
         return self._policy.is_public(table.name)
 
+    def text_form(self, table: str, name: str) -> str | None:
+        """The form of the dates that a column's texts hold; None for any other column."""
+        return self._policy.column(table, name).format
+
     def keys_to_owners(self, table: Table) -> tuple[ForeignKey, ...]:
         """Return the foreign keys whose missing parent leaves a row out of every answer."""
         graph = ownership(self._schema, self._policy)

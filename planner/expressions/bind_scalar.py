@@ -120,6 +120,8 @@ class _Binder:
             name = type(node).__name__.upper()
             days = "compare numbers of days: a::date - b::date < 30" if isinstance(node, exp.Interval) else None
             raise UnsupportedSQL(f"{name} is not supported here", hint=days, at=node)
+        if isinstance(node, exp.StrToDate) and isinstance(node.this, exp.Column):
+            return self._date_of_text(node, function.bind(node, self))
         return self._seen(node, function.bind) if isinstance(node, _CONDITIONS) else function.bind(node, self)
 
     def predicate(self, node: exp.Expr) -> exp.Expr:
@@ -146,6 +148,14 @@ class _Binder:
                 at=node,
             )
         return scalar.sql if scalar.plain is None else scalar.plain  # no other tree shares it
+
+    def _date_of_text(self, node: exp.StrToDate, found: Scalar) -> Scalar:
+        """A column whose texts hold dates, which in sums and keys is NULL outside of its declared days."""
+        column = self._scope.resolve(node.this)
+        if self._tests or not isinstance(column, exp.Column):
+            return found
+        dates = self._scope.declared(column)[1].dates
+        return found if dates is None else replace(found, span=None, declared=dates)
 
     def _column(self, node: exp.Column) -> Scalar:
         found = self._scope.resolve(node)

@@ -9,12 +9,13 @@ from sqlglot import exp
 from planner.errors import UnsupportedSQL
 from planner.expressions import arithmetic, coercion, intervals
 from planner.expressions.coercion import fits_float, settle
-from planner.expressions.datetimes import converted, literal, meant_in, shown_in
+from planner.expressions.datetimes import converted, literal, local, meant_in, shown_in
+from planner.expressions.made_dates import of_text
 from planner.expressions.scalar import Binder, Digits, Scalar
-from planner.expressions.strings import MAX_TEXT, text_of, to_text
+from planner.expressions.strings import MAX_TEXT, text_of, to_text, whole_field
 from planner.sql.literals import OF_TYPE, is_named, type_written
 from planner.sql.sql_types import REAL, Family, SqlType, sql_type
-from planner.sql.trees import cast_sql, copied, field_of
+from planner.sql.trees import cast_sql
 from planner.sql.zones import UTC
 
 _TARGETS: dict[str, Family] = {
@@ -55,10 +56,8 @@ def cast(node: exp.Expr, binder: Binder) -> Scalar:
     part = settle(binder.scalar(written), target, binder)
     if part.is_null:
         return _null(node, target)
-    field = field_of(part.plain)
-    if field is not None and (target.is_string or target.family is Family.INTEGER):
-        assert part.bounds is not None, "fields have bounds"
-        part = arithmetic.whole_number(node, copied(field), int(part.bounds.lo), int(part.bounds.hi))
+    if target.is_string or target.family is Family.INTEGER:
+        part = replace(whole_field(part) or part, node=node)
     assert part.type is not None, "typed"
     same = part.type == target or part.type.family is target.family not in (Family.NUMERIC, Family.FLOAT)
     if same and not (target.precision and target != REAL) and not (binder.zone != UTC and part.zoned):
@@ -74,6 +73,10 @@ def cast(node: exp.Expr, binder: Binder) -> Scalar:
             return shown_in(part, target, binder.zone) if part.has_zone else meant_in(part, binder.zone)
         moment = converted(part, target if target.family is Family.DATE else SqlType(Family.TIMESTAMP))
         return replace(moment, zoned=target.family is Family.TIMESTAMPTZ)
+    if part.type.is_string and target.family is Family.DATE:
+        return of_text(node, part, "YYYY-MM-DD", binder)
+    if part.type.is_moment and target.family is Family.TIME and part.type.family is not Family.DATE:
+        return Scalar(node, target, cast_sql(local(part, binder.zone)[0], "TIME"))
     if part.type.family is Family.BOOL and target.family is Family.INTEGER:
         return arithmetic.whole_number(node, cast_sql(part.sql, "INT"), 0, 1)
     raise _refused(node, f"a cast from {part.kind} to {target.shown}", _ADVICE.get(target.family))

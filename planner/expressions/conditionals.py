@@ -9,7 +9,7 @@ from functools import reduce
 
 from sqlglot import exp
 
-from planner.errors import UnsupportedSQL
+from planner.errors import StatementTooComplex, UnsupportedSQL
 from planner.expressions import arithmetic, intervals
 from planner.expressions.coercion import align, all_real, check_ordered, fits_float
 from planner.expressions.column_ranges import clamp_column
@@ -18,10 +18,13 @@ from planner.expressions.intervals import Bounds
 from planner.expressions.scalar import Binder, Digits, Measured, Scalar, repeated, unranged
 from planner.expressions.strings import as_text
 from planner.sql.sql_types import REAL, Family, SqlType
-from planner.sql.trees import cast_sql, copied
+from planner.sql.trees import cast_sql, copied, nodes
 
 _LARGEST = 10**290
 """The largest double with room for sums, as in intervals."""
+
+_MOST_SUBJECTS = 4_096
+"""The most nodes of the expression after CASE, which is compared at every WHEN, in all comparisons together."""
 
 _Build = Callable[[Sequence[exp.Expr]], exp.Expr]
 
@@ -29,6 +32,9 @@ _Build = Callable[[Sequence[exp.Expr]], exp.Expr]
 def case(node: exp.Expr, binder: Binder) -> Scalar:
     """`CASE WHEN condition THEN value ... ELSE value END`, and `CASE x WHEN value THEN ...`."""
     subject = node.args.get("this")
+    if subject is not None and len(nodes(subject)) * len(node.args["ifs"]) > _MOST_SUBJECTS:
+        hint = "write a shorter expression after CASE, or fewer WHEN"
+        raise StatementTooComplex("the expression after CASE would be compared too often", hint=hint, at=subject)
     conditions, values, otherwise = [], [], binder
     for branch in node.args["ifs"]:
         condition = _condition(subject, branch.this)

@@ -7,13 +7,14 @@ the years 1 to 9999.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 
 from sqlglot import exp
 
-from planner.errors import InvalidSetting, UnsupportedSQL
+from planner.errors import InvalidSetting, PlannerError, UnsupportedSQL
 from planner.expressions import arithmetic
 from planner.expressions.coercion import in_one_zone, settle, text_literal, whole_literal
 from planner.expressions.scalar import Binder, Calendar, Scalar, Span, repeated, wrap
@@ -46,9 +47,16 @@ _YEARS: dict[str, Callable[[date], int]] = {
 """Fields that never decrease from day to day."""
 
 _TIMES = frozenset({"HOUR", "MINUTE", "SECOND"})
+_NAMED = frozenset({*_YEARS, *_SMALL_FIELDS, *_TIMES})
 _UNITS = frozenset({"YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND"})
 
-_SPELLINGS = {"DAYOFWEEK": "DOW", "DAYOFWEEKISO": "ISODOW", "DAYOFYEAR": "DOY", "WEEKOFYEAR": "WEEK"}
+_SPELLINGS = {
+    "DAYOFWEEK": "DOW", "DAYOFWEEKISO": "ISODOW", "DAYOFYEAR": "DOY", "WEEKOFYEAR": "WEEK", "MILLENNIA": "MILLENNIUM",
+    "CENTURIES": "CENTURY", "C": "CENTURY", "CENT": "CENTURY", "DEC": "DECADE", "Y": "YEAR", "YR": "YEAR",
+    "QTR": "QUARTER", "MON": "MONTH", "W": "WEEK", "D": "DAY", "H": "HOUR", "HR": "HOUR", "M": "MINUTE",
+    "MIN": "MINUTE", "S": "SECOND", "SEC": "SECOND",
+}  # fmt: skip
+"""PostgreSQL's other names of fields, in the singular."""
 
 
 def literal(node: exp.Expr, binder: Binder) -> Scalar | None:
@@ -227,8 +235,10 @@ def shifted(node: exp.Expr, binder: Binder) -> Scalar:
     if known is not None:
         return known
     start, interval = node.this.unnest(), node.expression.unnest()
-    if isinstance(start, exp.Interval) and isinstance(node, exp.Add):
+    if is_step(start) and isinstance(node, exp.Add):
         start, interval = interval, start
+    if isinstance(interval, exp.Mul) and is_step(interval) and not is_step(start):
+        return _by_steps(node, start, interval, binder)
     if not isinstance(interval, exp.Interval) or isinstance(start, exp.Interval):
         hint = "add an interval to a date, or subtract it from one"
         raise UnsupportedSQL("this use of an interval is not supported", hint=hint, at=node)
@@ -250,6 +260,94 @@ def shifted(node: exp.Expr, binder: Binder) -> Scalar:
         calendar = None if part.calendar is None else Calendar(part.calendar.unit, part.calendar.days + days)
         return _moment(node, _TIMESTAMP, moved, _moved(span, days), zoned=part.has_zone, calendar=calendar)
     return _moment(node, _TIMESTAMP, moved, _widened(span, _reach(abs(amount), unit)), zoned=part.has_zone)
+
+
+def is_step(node: exp.Expr) -> bool:
+    """Is it an INTERVAL, or a product of a number and one?"""
+    inner = node.unnest()
+    if isinstance(inner, exp.Mul):
+        return any(isinstance(side.unnest(), exp.Interval) for side in (inner.left, inner.right))
+    return isinstance(inner, exp.Interval)
+
+
+def _by_steps(node: exp.Expr, start: exp.Expr, steps: exp.Mul, binder: Binder) -> Scalar:
+    """A datetime moved by `n * INTERVAL '15 minutes'`, of a whole number n."""
+    number, interval = steps.left.unnest(), steps.right.unnest()
+    if isinstance(number, exp.Interval):
+        number, interval = interval, number
+    assert isinstance(interval, exp.Interval), "a step has one"
+    amount, unit = literals.interval_of(interval, _MOST)
+    part, count = moment_argument(start, binder), binder.scalar(number)
+    if part.is_null or count.is_null:
+        return Scalar(node, None, exp.Null())
+    if part.has_zone and binder.zone != UTC and unit not in _TIMES:
+        hint = f"write (x AT TIME ZONE '{binder.zone}') + n * INTERVAL '1 day'"
+        raise UnsupportedSQL(
+            "a computed number of days after a time with time zone is not supported", hint=hint, at=node
+        )
+    moved = converted(part, _TIMESTAMP)
+    most = _MOST[unit] // max(abs(amount), 1)
+    return moved_by(node, moved, count, interval, (-most, most), zoned=part.has_zone, back=isinstance(node, exp.Sub))
+
+
+def moved_by(
+    node: exp.Expr,
+    start: Scalar,
+    count: Scalar,
+    step: exp.Interval,
+    most: tuple[int, int],
+    *,
+    zoned: bool,
+    back: bool = False,
+) -> Scalar:
+    """A timestamp moved by a computed number of steps; NULL for numbers outside of `most`.
+
+    Raises: UnsupportedSQL for a number that may have a fraction, which databases round differently.
+    """
+    whole = count.digits.scale == 0 if count.digits is not None else _is_whole(count)
+    if not count.is_number or not whole:
+        hint = "write floor(x), or round(x), before the interval"
+        raise UnsupportedSQL("an interval takes a whole number of units here", hint=hint, at=count.node)
+    number = repeated(count.sql, node)
+    low, high = most
+    few = exp.Between(this=wrap(number), low=_whole(low), high=_whole(high))
+    known = exp.Case().when(few, cast_sql(copied(number), "BIGINT"), copy=False)
+    amount, unit = literals.interval_of(step, _MOST)
+    least, last = (max(low, min(high, end)) for end in _known_ends(count, most))
+    if back:
+        least, last = -last, -least
+    reached = sorted(_signed_reach(end * amount, unit) for end in (least, last))
+    sql, span = bounded_moment(start)
+    kind = exp.Sub if back else exp.Add
+    moved = kind(this=wrap(sql), expression=exp.Mul(this=known, expression=copied(step)))
+    ends = _moved(span, reached[0]), _moved(span, reached[1])
+    return _moment(node, _TIMESTAMP, moved, (ends[0][0], ends[1][1]) if ends[0] and ends[1] else None, zoned=zoned)
+
+
+def _signed_reach(amount: int, unit: str) -> int:
+    """At least so many days, in the direction of the amount."""
+    days = {"WEEK": 7, "MONTH": 31, "YEAR": 366}.get(unit, 1) * abs(amount)
+    days = -(-abs(amount) * _SECONDS_OF[unit] // 86_400) if unit in _TIMES else days
+    return days + 1 if amount > 0 else -days - 1 if amount < 0 else 0
+
+
+_SECONDS_OF = {"SECOND": 1, "MINUTE": 60, "HOUR": 3600}
+
+
+def _is_whole(count: Scalar) -> bool:
+    try:
+        return count.bounds is not None and count.bounds.whole
+    except PlannerError:  # a double without a range
+        return False
+
+
+def _known_ends(count: Scalar, most: tuple[int, int]) -> tuple[int, int]:
+    """The least and the largest number that are known, or those that are supported."""
+    try:
+        bounds = count.bounds
+    except PlannerError:  # nothing bounds it
+        return most
+    return most if bounds is None else (math.floor(bounds.lo), math.ceil(bounds.hi))
 
 
 def _reach(amount: int, unit: str) -> int:
@@ -364,7 +462,8 @@ def moment_argument(node: exp.Expr, binder: Binder) -> Scalar:
 def field_name(node: exp.Expr) -> str:
     """The name of a constant field or unit. Raises: UnsupportedSQL."""
     name = (node.name if isinstance(node, exp.Var) else text_literal(node, "a field or unit", "DAY")).upper()
-    return _SPELLINGS.get(name, name)
+    single = name.removesuffix("S") if len(name) > 1 else name
+    return _SPELLINGS.get(name) or _SPELLINGS.get(single) or (single if single in _NAMED else name)
 
 
 def _moment(
@@ -380,6 +479,10 @@ def _moment(
 
 
 _DAY = 86_400
+
+
+_OF_A_DAY = {"HOUR": 23, "MINUTE": 59}
+"""The largest size of a field of a difference, whose days have 24 hours."""
 
 
 def extracted_of_difference(node: exp.Expr, binder: Binder) -> Scalar:
@@ -439,7 +542,7 @@ def _of_difference(node: exp.Expr, operand: exp.Sub, binder: Binder) -> Scalar:
         hint = "a difference of dates is a number of days; write (a - b) * 86400 for its seconds"
         raise UnsupportedSQL("extract() of a number of days is not supported", hint=hint, at=node)
     field = field_name(node.this)
-    if field not in ("EPOCH", "DAY"):
+    if field not in ("EPOCH", "DAY", "HOUR", "MINUTE", "SECOND"):
         hint = "write extract(epoch FROM a - b) / 3600 for its hours, / 60 for its minutes"
         raise UnsupportedSQL(
             f"extract() does not support the field {field.lower()!r} of a difference", hint=hint, at=node
@@ -449,6 +552,10 @@ def _of_difference(node: exp.Expr, operand: exp.Sub, binder: Binder) -> Scalar:
     least, most = (x[0] - y[1]).days - 1, (x[1] - y[0]).days + 1
     if field == "DAY":
         return arithmetic.whole_numeric(node, between, least, most)
+    if field in _OF_A_DAY:
+        return arithmetic.whole_numeric(node, between, -_OF_A_DAY[field], _OF_A_DAY[field])
+    if field == "SECOND":
+        return arithmetic.micros(node, between, -60, 60)
     return arithmetic.micros(node, between, least * _DAY, most * _DAY)
 
 
@@ -458,17 +565,23 @@ def _of_age(node: exp.Expr, operand: Age, binder: Binder) -> Scalar:
     if any(part.is_null for part in parts):
         return arithmetic.null(node)
     field = field_name(node.this)
-    if field not in ("YEAR", "MONTH", "DAY"):
+    if field not in ("YEAR", "MONTH", "DAY", *_TIMES):
         hint = "use year, month or day; for all of its days write CAST(a AS DATE) - CAST(b AS DATE)"
         raise UnsupportedSQL(f"extract() does not support the field {field.lower()!r} of age()", hint=hint, at=node)
     parts = parts if binder.zone == UTC else in_one_zone(node, parts, binder.zone)
     (a, x), (b, y) = (_stamp(part, binder.zone) for part in parts)
     # Whole years may be one less than the difference of calendar years: from December to June there is none.
+    if field == "SECOND":
+        return arithmetic.micros(
+            node, exp.Extract(this=exp.var(field), expression=Age(this=a, expression=b)), -60, 60
+        )
     least, most = x[0].year - y[1].year, x[1].year - y[0].year
     low, high = {
         "YEAR": (least - (least > 0), most + (most < 0)),
         "MONTH": (-11, 11),
         "DAY": (-31, 31),
+        "HOUR": (-23, 23),
+        "MINUTE": (-59, 59),
     }[field]
     between = exp.Extract(this=exp.var(field), expression=Age(this=a, expression=b))
     return arithmetic.whole_numeric(node, between, low, high)

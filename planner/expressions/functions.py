@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from planner.errors import UnsupportedSQL
-from planner.expressions import arithmetic, casts, conditionals, datetimes, predicates, strings
+from planner.expressions import arithmetic, casts, conditionals, datetimes, made_dates, predicates, strings
 from planner.expressions import numeric_functions as of_number
 from planner.expressions.coercion import sample
 from planner.expressions.scalar import Binder, Scalar
@@ -72,7 +72,7 @@ _A_DAY = exp.Interval(this=exp.Literal.string("1"), unit=exp.var("DAY"))
 def _added_or_multiplied(node: exp.Expr, binder: Binder) -> Scalar:
     """`+`, `-` and `*` of numbers; `+` and `-` of datetimes."""
     assert isinstance(node, exp.Binary), "an operator"
-    if any(isinstance(part.unnest(), exp.Interval) for part in (node.left, node.right)):
+    if any(datetimes.is_step(part) for part in (node.left, node.right)):
         return datetimes.shifted(node, binder)
     left, right = binder.scalar(node.left), binder.scalar(node.right)
     if isinstance(right.plain, exp.Parameter) and left.type is not None and left.type.family in _TIMES:
@@ -172,6 +172,14 @@ TABLE: dict[type[exp.Expr], Function] = {
     exp.CurrentTimestamp: _CLOCK,
     exp.Localtimestamp: _CLOCK,
     exp.CurrentDate: _CLOCK,
+    exp.DateFromParts: Function("three whole numbers -> date", "NULL for numbers that are no date",
+        made_dates.make_date, frozenset({"year", "month", "day"})),
+    exp.StrToDate: Function("text, literal format -> date", "NULL for a text of another form",
+        made_dates.to_date, frozenset({"this", "format"})),
+    exp.UnixToTime: Function("whole seconds -> timestamptz", "NULL outside the years 1 to 9999",
+        made_dates.to_timestamp, _ONE),
+    exp.DateBin: Function("literal step, datetime, literal origin -> timestamp", "NULL outside the years 1 to 9999",
+        made_dates.date_bin, frozenset({"this", "expression", "unit"})),
     # conditions
     exp.EQ: Function(_COMPARES, _EXACT, _compared, _BOTH),
     exp.NEQ: Function(_COMPARES, _EXACT, _compared, _BOTH),

@@ -205,10 +205,16 @@ def listed(node: exp.Expr, binder: Binder) -> Scalar:
     if aligned is None:
         return truth(node, unknown())
     first, *rest = aligned
-    values = {item.sql("postgres"): item for item in rest}
+    values = {_written(item): item for item in rest}
     found: exp.Expr = exp.In(this=wrap(first), expressions=[values[text] for text in sorted(values)])
     nulls = len(written) < len(node.expressions)
     return truth(node, joined([found, unknown()], both=False) if nulls else found)
+
+
+def _written(item: exp.Expr) -> str:
+    """The SQL of a value in a list; a number's is its text, which spares the long way through the writer."""
+    plain = isinstance(item, exp.Literal) and not item.is_string
+    return item.name if plain else item.sql("postgres")
 
 
 def tested(node: exp.Expr, binder: Binder) -> Scalar:

@@ -14,7 +14,7 @@ from planner.expressions.datetimes import bounded_moment, local, moment_argument
 from planner.expressions.scalar import Binder, Scalar, wrap
 from planner.sql.datetimes import patterns
 from planner.sql.sql_types import Family, SqlType
-from planner.sql.trees import cast_sql, copied, joined_texts
+from planner.sql.trees import cast_sql, copied, field_of, joined_texts
 from planner.sql.zones import UTC
 
 MAX_TEXT = 1 << 20
@@ -95,8 +95,11 @@ def side(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def joined(node: exp.Expr, binder: Binder) -> Scalar:
-    """`text || text`, NULL if one is. Raises: UnsupportedSQL."""
-    parts = [text(binder.scalar(side), binder) for side in (node.this, node.args["expression"])]
+    """`text || x`, NULL if one is; a whole number or a date as its text. Raises: UnsupportedSQL."""
+    sides = [binder.scalar(side) for side in (node.this, node.args["expression"])]
+    if any(side.type is None or side.type.is_string for side in sides):
+        sides = [_shown(side, binder) or side for side in sides]
+    parts = [text(side, binder) for side in sides]
     if any(part.is_null for part in parts):
         return Scalar(node, None, exp.Null())
     return _joined(node, [wrap(shortened(part)) for part in parts], sum(map(short_length, parts)))
@@ -140,6 +143,22 @@ def to_text(node: exp.Expr, part: Scalar, zone: str) -> Scalar | None:
             return text_of(node, exp.DPipe(this=written, expression=exp.Literal.string("+00"), safe=True), _MAX_WORD)
         return text_of(node, written, _MAX_WORD)
     return None
+
+
+def whole_field(part: Scalar) -> Scalar | None:
+    """A field of EXTRACT as the whole number that it shows; None for anything else."""
+    field = field_of(part.plain)
+    if field is None:
+        return None
+    assert part.bounds is not None, "fields have bounds"
+    return arithmetic.whole_number(part.node, copied(field), int(part.bounds.lo), int(part.bounds.hi))
+
+
+def _shown(part: Scalar, binder: Binder) -> Scalar | None:
+    """A value as the text that `||` and concat() take; None if it has none."""
+    if part.type is None or part.type.is_string:
+        return None if part.type is None else to_text(part.node, part, binder.zone)
+    return to_text(part.node, whole_field(part) or part, binder.zone)
 
 
 def as_text(part: Scalar) -> Scalar:
@@ -220,7 +239,7 @@ def _piece(node: exp.Expr, binder: Binder) -> tuple[exp.Expr, int] | None:
     if part.type.family is Family.CHAR and part.type.precision is not None:  # with trailing blanks
         padding = {"expression": exp.Literal.number(part.type.precision), "fill_pattern": exp.Literal.string(" ")}
         return exp.Pad(this=cast_sql(part.sql, "TEXT"), **padding, is_left=False), part.type.precision
-    written = to_text(part.node, part, binder.zone)
+    written = _shown(part, binder)
     if written is None:
         raise wrong_type(part, "text, a whole number or a date")
     return wrap(shortened(written)), short_length(written)

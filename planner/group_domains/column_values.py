@@ -22,7 +22,7 @@ from planner.limits import MAX_BASE, MAX_GROUPS
 from planner.policy.declared import declared_domain, whole_numbers, whole_steps
 from planner.policy.policy import ColumnPolicy
 from planner.policy.toml_section import DomainValue
-from planner.sql.datetimes import finest
+from planner.sql.datetimes import date_text, finest
 from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import ColumnRef, children
 
@@ -159,6 +159,8 @@ def base_values(
         every whole number, day, hour or minute of the declared range.
       predicates: bound conditions that every join tuple meets; they may narrow a series, or list the values.
     """
+    if declared.format is not None:
+        return _texts_of_days(declared)
     itself = any(isinstance(use, exp.Column) for use in uses)
     if itself and declared.domain is None and kind.family is Family.INTEGER and declared.range is not None:
         found = _numbers(column, kind, declared, predicates, stepped=True)
@@ -182,6 +184,19 @@ def base_values(
     if kind.is_moment and not itself:
         return _moments(column, kind, declared, uses, predicates)
     return None
+
+
+def _texts_of_days(declared: ColumnPolicy) -> BaseValues | None:
+    """One text for each day of the declared range, of a column whose texts are dates; further texts of a day make the
+    same date.
+    """
+    if declared.dates is None or declared.format is None:
+        return None
+    first, last = (day.toordinal() for day in declared.dates)
+    if last - first >= MAX_GROUPS:
+        return None
+    days = map(date.fromordinal, range(first, last + 1))
+    return BaseValues(tuple(date_text(day, declared.format) for day in days))
 
 
 def listed_literals(column: ColumnRef, kind: SqlType, predicates: Iterable[exp.Expr]) -> tuple[str | int, ...] | None:

@@ -93,10 +93,10 @@ class KeySources:
         return self.declared(column).domain is not None or self._policy.discovers(table, column[1])
 
     def is_nullable(self, column: ColumnRef) -> bool:
-        """Does the catalog allow NULL in a column?"""
+        """Does the catalog allow NULL in a column, or may a text in it be no date?"""
         found = self._entries[column[0]].table.column(column[1])
         assert found is not None, "bound columns exist"
-        return found.nullable
+        return found.nullable or self.declared(column).format is not None
 
     def may_be_null(self, column: ColumnRef) -> bool:
         """May a private column be NULL in a join tuple?"""

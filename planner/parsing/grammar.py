@@ -244,6 +244,7 @@ _NAMES: dict[type[exp.Expr], tuple[str, str | None]] = {
     ),
     exp.Lateral: ("LATERAL", "join the tables themselves"),
     exp.Values: ("VALUES", "list the values in WHERE: x IN (value, ...)"),
+    exp.ExplodingGenerateSeries: ("generate_series", "join a public table that lists its values"),
     exp.ByteString: ("an escape string E'...'", "write a plain string '...'"),
     exp.SimilarTo: ("SIMILAR TO", "write x LIKE 'a%' OR x LIKE 'b%'"),
     exp.RegexpLike: ("a regular expression", "use LIKE, for example x LIKE 'a%'"),

@@ -20,6 +20,7 @@ from planner.limits import check_depth, check_length, check_nesting
 from planner.parsing.aggregate_spellings import quantile_arrays, symmetric_sums, truth_aggregates
 from planner.parsing.grammar import check_grammar
 from planner.parsing.lexer import Lexeme, lex, scan
+from planner.parsing.lists import counted_series, listed_series, unnested_arrays, written_values
 from planner.parsing.postgres_parser import mark_keywords, postgres_parser, tokens_of
 from planner.parsing.spellings import (
     check_row_counts,
@@ -32,6 +33,16 @@ from planner.parsing.spellings import (
     written_tables,
 )
 from planner.parsing.syntax import check_syntax
+from planner.parsing.times import (
+    ages,
+    bins,
+    computed_intervals,
+    finite,
+    interval_comparisons,
+    interval_sums,
+    named_moments,
+    overlaps,
+)
 from planner.sql.trees import fold, nodes
 
 WRITES_IN_WITH = frozenset({"DELETE", "INSERT", "MERGE", "UPDATE"})
@@ -84,7 +95,7 @@ _INSTEAD = {
     "USE": "write the schema before the table: schema.table",
 }
 
-_FIRST_WORDS = ("SELECT", "WITH", "EXPLAIN")
+_FIRST_WORDS = ("SELECT", "WITH", "VALUES", "EXPLAIN")
 
 _SET_OPERATIONS = {TokenType.UNION, TokenType.INTERSECT, TokenType.EXCEPT}
 
@@ -151,10 +162,30 @@ def _write_out(tree: exp.Query, tokens: Sequence[Token], upper: str) -> None:
     """
     if upper.count("SELECT") > 1:
         constant_subqueries(tree)
+    if "UNNEST" in upper:
+        unnested_arrays(tree)
+    if "GENERATE_SERIES" in upper:
+        listed_series(tree)
+    if "RECURSIVE" in upper:
+        counted_series(tree)
     if "TO_" in upper:
         written_moments(tree, {token.text for token in tokens if token.token_type is TokenType.STRING})
     if "INTERVAL" in upper:
+        interval_sums(tree)
+        overlaps(tree)
+        computed_intervals(tree)
+        interval_comparisons(tree)
         written_intervals(tree)
+    if any(name in upper for name in ("'NOW'", "'TODAY'", "'YESTERDAY'", "'TOMORROW'")):
+        named_moments(tree)
+    if "DATE_BIN" in upper:
+        bins(tree)
+    if "OVERLAPS" in upper:
+        overlaps(tree)
+    if "ISFINITE" in upper:
+        finite(tree)
+    if "AGE" in upper:
+        ages(tree)
     if "ANY" in upper or "SOME" in upper or "ALL" in upper:
         memberships(tree)
     if may_compare_rows(upper):
@@ -205,7 +236,7 @@ def _check_words(tokens: list[Token], sql: str) -> None:
             raise UnsupportedSQL("an array is not supported", hint="write IN (value, ...)", position=token.start + 1)
     if word == "WITH":
         _check_with(tokens)
-    elif word not in ("SELECT", "("):
+    elif word not in ("SELECT", "VALUES", "("):
         known = word.isalpha() and word.isascii()
         name = word if known else "a statement that starts like this"
         meant = nearest(word, _FIRST_WORDS) if known else None
@@ -241,6 +272,7 @@ def _query(sql: str, tokens: list[Token]) -> exp.Query:
     tree = trees[0] if len(trees) == 1 else None
     while isinstance(tree, exp.Subquery) and tree.is_wrapper:
         tree = tree.this
+    tree = tree if tree is None else written_values(tree)
     if isinstance(tree, (exp.Select, exp.SetOperation)):
         return tree
     raise _no_select(tokens)

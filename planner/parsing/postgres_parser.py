@@ -128,9 +128,10 @@ def mark_keywords(select: exp.Query, tokens: Sequence[Token], sql: str) -> None:
         if token.token_type not in _NEVER_KEYWORDS:
             starts.setdefault(token.text.upper().split(" ")[0], []).append(token.start)
     found = [node for node in nodes(select)[1:] if isinstance(node, _MARKED)]
+    places = {token.start: place for place, token in enumerate(tokens)}
     for node in found:
         if isinstance(node, exp.AggFunc):
-            _mark_label(node, tokens, sql)
+            _mark_label(node, places.get(node.meta.get("start", -1), 0), tokens, sql)
     clauses = [node for node in found if not isinstance(node, exp.AggFunc)]
     for node in sorted(
         clauses, key=lambda node: isinstance(node, exp.Select)
@@ -146,11 +147,10 @@ def mark_keywords(select: exp.Query, tokens: Sequence[Token], sql: str) -> None:
             node.meta["start"] = before[-1]
 
 
-def _mark_label(node: exp.AggFunc, tokens: Sequence[Token], sql: str) -> None:
-    """Add the text of the call with its FILTER, in lower case and with single blanks."""
+def _mark_label(node: exp.AggFunc, start: int, tokens: Sequence[Token], sql: str) -> None:
+    """Add the text of the call with its FILTER, in lower case and with single blanks; `start`: its first token."""
     filtered = isinstance(node.parent, exp.Filter)
-    named = (place for place, token in enumerate(tokens) if token.start == node.meta.get("start"))
-    end = start = next(named, 0)
+    end = start
     depth, groups = 0, 2 if filtered else 1
     while end + 1 < len(tokens) and groups:
         end += 1
@@ -245,7 +245,7 @@ def _age(args: list[exp.Expr]) -> exp.Expr:
 
 
 def _made(args: list[exp.Expr]) -> exp.Expr:
-    """The date of make_date with literals. Other arguments may fail for a row, so they are left unknown."""
+    """The date of make_date with literals; of other arguments, the call."""
     numbers = [
         arg.name for arg in args if isinstance(arg, exp.Literal) and arg.name.isdecimal() and len(arg.name) < 5
     ]
@@ -253,7 +253,7 @@ def _made(args: list[exp.Expr]) -> exp.Expr:
         year, month, day = map(int, numbers if len(numbers) == len(args) else ())
         return cast_sql(exp.Literal.string(str(date(year, month, day))), "DATE")
     except ValueError:
-        return exp.Anonymous(this="make_date", expressions=args)
+        return _call("make_date", exp.DateFromParts, ("year", "month", "day"), args)
 
 
 _MADE_OF = {"years": "YEAR", "months": "MONTH", "weeks": "WEEK", "days": "DAY", "hours": "HOUR", "mins": "MINUTE",

@@ -12,10 +12,12 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from sqlglot import exp
+from sqlglot.dialects.postgres import Postgres
+from sqlglot.time import format_time
 
 from planner.errors import InvalidSyntax
 from planner.parsing.lexer import Lexeme
-from planner.sql.datetimes import moment_text
+from planner.sql.datetimes import date_form, moment_text, read_date
 from planner.sql.literals import BOUND_ARRAY, array_elements, constant, constant_text
 from planner.sql.sql_types import sql_type
 from planner.sql.trees import cast_sql, copied, nodes
@@ -113,13 +115,14 @@ _SECONDS = re.compile(r"[0-9]{1,12}(\.[0-9]{1,6})?")
 
 _UNITS: dict[str, tuple[str, int | Decimal]] = {
     "year": ("MONTH", 12), "month": ("MONTH", 1), "mon": ("MONTH", 1), "week": ("DAY", 7), "day": ("DAY", 1),
+    "quarter": ("MONTH", 3), "decade": ("MONTH", 120), "hr": ("SECOND", 3600),
     "hour": ("SECOND", 3600), "minute": ("SECOND", 60), "min": ("SECOND", 60), "second": ("SECOND", 1),
     "sec": ("SECOND", 1), "s": ("SECOND", 1),
     "microsecond": ("SECOND", Decimal("1e-6")), "u": ("SECOND", Decimal("1e-6")),
 }  # fmt: skip
 """By singular unit name: the unit that counts it, and the factor."""
 
-_AMOUNT = re.compile(rf"([+-]?\d{{1,9}}(?:\.\d{{1,9}})?)\s*((?:{'|'.join(_UNITS)})s?)\b", re.IGNORECASE)
+_AMOUNT = re.compile(rf"([+-]?\s*\d{{1,9}}(?:\.\d{{1,9}})?)\s*((?:{'|'.join(_UNITS)})s?)\b", re.IGNORECASE)
 
 _CLOCK = re.compile(
     r"(?<![\d.:])(?P<sign>[+-]?)(?P<hours>\d{1,6}):(?P<minutes>\d\d):(?P<seconds>\d\d(?:\.\d{1,6})?)\s*\Z"
@@ -144,7 +147,15 @@ def written_moments(tree: exp.Query, texts: Collection[str]) -> None:
     "SELECT CAST('1994-01-31' AS DATE), TO_DATE('31', 'DD')"
     """
     for node in nodes(tree):
-        if isinstance(node, (exp.StrToDate, exp.StrToTime)) and _fills_its_format(node, texts):
+        written = _written_format(node, texts) if isinstance(node, exp.StrToDate) else None
+        if written is not None:
+            text = _text(node.this)
+            day = None if text is None else read_date(text, written)
+            if day is not None:
+                node.replace(cast_sql(exp.Literal.string(day.isoformat()), "DATE"))
+            else:
+                node.set("format", exp.Literal.string(written))
+        elif isinstance(node, (exp.StrToDate, exp.StrToTime)) and _fills_its_format(node, texts):
             node.replace(cast_sql(node.this, "DATE" if isinstance(node, exp.StrToDate) else "TIMESTAMP"))
         elif isinstance(node, exp.UnixToTime):
             moment = _epoch(node)
@@ -198,23 +209,40 @@ def _epoch(node: exp.UnixToTime) -> exp.Expr | None:
     return cast_sql(literal, "TIMESTAMPTZ")
 
 
+def interval_parts(node: exp.Expr) -> list[exp.Interval]:
+    """The INTERVALs of one unit each that add up to a constant; empty for anything else."""
+    if isinstance(node, exp.Interval) and isinstance(node.this, exp.Literal):
+        unit = "" if node.args.get("unit") is None else node.text("unit")
+        return _parts_of(f"{node.this.name} {unit}")
+    one = written_interval(node)
+    if one is not None or not (isinstance(node, exp.Cast) and node.to.this == exp.DataType.Type.INTERVAL):
+        return [] if one is None else interval_parts(one)
+    text = constant_text(node.this.unnest())
+    return [] if text is None else _parts_of(text)
+
+
 def _interval(text: str) -> exp.Interval | None:
     """The interval of a text with one kind of unit: months and years, days and weeks, or whole seconds."""
+    parts = _parts_of(text)
+    return parts[0] if len(parts) == 1 else None
+
+
+def _parts_of(text: str) -> list[exp.Interval]:
+    """Months, days and whole seconds of a text, in this order; empty if it cannot be read."""
     if not text.strip() or not _INTERVAL.fullmatch(text):
-        return None
-    amounts: dict[str, Decimal] = {}
+        return []
+    amounts: dict[str, Decimal] = {"MONTH": Decimal(), "DAY": Decimal()}
     for number, unit in _AMOUNT.findall(text):
         kind, size = _UNITS[unit.lower().removesuffix("s") or "s"]
-        amounts[kind] = amounts.get(kind, Decimal()) + Decimal(number) * size
+        amounts[kind] = amounts.get(kind, Decimal()) + Decimal("".join(number.split())) * size
     clock = _CLOCK.search(text)
     if clock is not None:
         passed = 3600 * int(clock["hours"]) + 60 * int(clock["minutes"]) + Decimal(clock["seconds"])
         amounts["SECOND"] = amounts.get("SECOND", Decimal()) + (-passed if clock["sign"] == "-" else passed)
-    found = [(kind, amount) for kind, amount in amounts.items() if amount]
-    if len(found) > 1 or any(amount != int(amount) for _, amount in found):
-        return None
-    kind, amount = found[0] if found else ("DAY", Decimal())
-    return exp.Interval(this=exp.Literal.string(str(int(amount))), unit=exp.var(kind))
+    found = [(kind, amount) for kind, amount in amounts.items() if amount] or [("DAY", Decimal())]
+    if any(amount != int(amount) for _, amount in found):
+        return []
+    return [exp.Interval(this=exp.Literal.string(str(int(amount))), unit=exp.var(kind)) for kind, amount in found]
 
 
 def _times(node: exp.Mul) -> exp.Interval | None:
@@ -239,6 +267,14 @@ def _fills_its_format(node: exp.Expr, texts: Collection[str]) -> bool:
         return False
     spelling, pattern = _FORMATS[format_]
     return spelling in texts and pattern.fullmatch(text) is not None
+
+
+def _written_format(node: exp.Expr, texts: Collection[str]) -> str | None:
+    """The format of to_date as the analyst wrote it, rather one of which the planner reads dates."""
+    drawn = _text(node.args.get("format"))
+    mapping, trie = Postgres.TIME_MAPPING, Postgres.TIME_TRIE
+    spelled = [one for one in sorted(texts) if format_time(one, mapping, trie) == drawn]
+    return next((one for one in spelled if date_form(one) is not None), next(iter(spelled), None))
 
 
 def _text(node: exp.Expr | None) -> str | None:

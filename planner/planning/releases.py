@@ -127,7 +127,7 @@ def releases(
       centred: are averages and sums of products measured around means, if only a quotient asks for them?
     """
     begun: list[Release] = []
-    numbers: list[object] = []  # of each, what makes it a number of its own
+    numbers: dict[object, int] = {}  # what makes a number one of its own, and its place
     needs: list[float] = []
     terms: list[list[tuple[int, int]]] = []
     jointly = any(aggregate.moment is not None for aggregate in query.aggregates)
@@ -138,10 +138,10 @@ def releases(
         for release, sign in parts:
             number = replace(release, label="", whole=False), apart
             if number not in numbers:
+                numbers[number] = len(begun)
                 begun.append(release)
-                numbers.append(number)
                 needs.append(need / len(parts) if jointly else 1.0)
-            found.append((numbers.index(number), sign))
+            found.append((numbers[number], sign))
         return found
 
     for place, aggregate in enumerate(query.aggregates):

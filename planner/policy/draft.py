@@ -40,6 +40,7 @@ _UNPROVEN = (
 )
 
 _FEW_ROWS = 10_000
+_DATED = re.compile(r"date|(?:^|_)(?:day|dob|dt)(?:$|_)", re.IGNORECASE)
 _BIRTH = re.compile(r"birth|born|(?:^|_)dob(?:$|_)", re.IGNORECASE)
 
 _HEAD = f"""
@@ -417,6 +418,10 @@ def _columns(table: Table, estimates: Estimates) -> list[str]:
             first = "1900-01-01" if _BIRTH.search(column.name) else "2000-01-01"
             span = f"[{first}, {estimates.today.isoformat()}]"
             settings.append(f'# {toml_key(column.name)} = {{ range = {span}, step = "day" }}   # {column.type}')
+        elif kind.is_string and _DATED.search(column.name):
+            span = f"[2000-01-01, {estimates.today.isoformat()}]"
+            told = f'{{ format = "YYYY-MM-DD", range = {span}, step = "day" }}   # {column.type}; if it holds dates'
+            settings.append(f"# {toml_key(column.name)} = {told}")
     if settings:
         lines.append(f"# [tables.{toml_key(table.name)}.columns]    # DECIDE the ranges, from what the values mean")
         lines += settings

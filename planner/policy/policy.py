@@ -95,6 +95,8 @@ class ColumnPolicy:
       null_group: is NULL a group of its own, as in SQL? Otherwise its rows are dropped, unless `other` takes them.
       discover: may partition selection find group keys among private rows? Only values that enough privacy units
         share are shown, at the price of a delta (docs/mathematics.md, section 5.4). Unless set, as in `[privacy]`.
+      format: of a private column of texts that hold dates, such as `DD/MM/YYYY`: in every question the column is a
+        date, and a text of another form is NULL.
     """
 
     range: tuple[float, float] | None = None
@@ -104,6 +106,7 @@ class ColumnPolicy:
     other: DomainValue | None = None
     null_group: bool = False
     discover: bool | None = None
+    format: str | None = None
 
 
 _UNDECLARED = ColumnPolicy()
@@ -477,6 +480,7 @@ def _column(section: TomlSection, discover: bool) -> ColumnPolicy:
         other=section.value("other"),
         null_group=section.flag("null_group", False),
         discover=section.flag("discover", False) or (False if opted_out else None),
+        format=section.date_form("format"),
     )
     section.finish()
     return column

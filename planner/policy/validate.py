@@ -121,7 +121,9 @@ def _tables(policy: Policy, schema: Schema) -> Iterator[str]:
             if found is None:
                 yield f"tables.{name}.columns.{column}: no such column{_meant(column, _names(table))}"
             else:
-                problems = [*_column(sql_type(found.type), found.type, settings)]
+                kind = sql_type(found.type)
+                problems = [*_format(kind, found.type, settings, public=declared.public)]
+                problems += _column(kind if settings.format is None else sql_type("date"), found.type, settings)
                 if settings.discover and declared.public:
                     problems.append("a public column needs no `discover`")
                 yield from (f"tables.{name}.columns.{column}: {problem}" for problem in problems)
@@ -180,6 +182,17 @@ def _column(kind: SqlType, written: str, settings: ColumnPolicy) -> Iterator[str
         yield f"`discover` supports numbers but doubles, text, dates and times, not {written}"
     if settings.discover and declared_domain(settings, kind) is not None:
         yield "its values are declared, so `discover` has no meaning"
+
+
+def _format(kind: SqlType, written: str, settings: ColumnPolicy, *, public: bool) -> Iterator[str]:
+    if settings.format is None:
+        return
+    if not kind.is_string:
+        yield f"`format` needs a column of texts, not {written}"
+    if public:
+        yield "`format` needs a private table; over public ones write to_date(x, 'YYYY-MM-DD')"
+    if settings.domain is not None or settings.other is not None or settings.discover:
+        yield "a column with a format takes a range of days, and no domain, `other` or `discover`"
 
 
 def _range(kind: SqlType, written: str, settings: ColumnPolicy) -> Iterator[str]:

@@ -22,6 +22,7 @@ from sqlglot.tokenizer_core import Token
 from planner.errors import PlannerError, UnsupportedSQL
 from planner.parsing.grammar import Refusal, check_grammar, unknown_construct
 from planner.parsing.lexer import lex
+from planner.parsing.lists import check_series
 from planner.parsing.postgres_parser import postgres_parser, tokens_of
 from planner.postprocessing.composed import RELATION_PREFIX, Composed, is_relation
 from planner.public.route import PUBLIC, means_cte, refused_join
@@ -68,8 +69,9 @@ _BY_NAME = frozenset(
 
 _TYPES = frozenset(
     {"SMALLINT", "INT", "BIGINT", "DECIMAL", "FLOAT", "DOUBLE", "BOOLEAN", "TEXT", "VARCHAR", "CHAR", "BPCHAR",
-     "DATE", "TIMESTAMP", "TIMESTAMPTZ", "TIME", "INTERVAL", "UUID"}
+     "DATE", "TIMESTAMP", "TIMESTAMPNTZ", "TIMESTAMPTZ", "TIME", "INTERVAL", "UUID"}
 )  # fmt: skip
+"""By the parser library's names; TIMESTAMPNTZ is DuckDB's TIMESTAMP."""
 
 _PLAIN = re.compile(r"[^\W\d][\w$]*")
 _NUMBER = re.compile(r"\d+(\.\d*)?([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?")
@@ -109,6 +111,7 @@ def check_allowed(outer: exp.Query, tokens: Sequence[Token], dialect: Dialect) -
         return _refusal(node, dialect)
 
     check_grammar(outer, tokens, refused)
+    check_series(outer)
     _check_names(outer)
 
 

@@ -100,7 +100,7 @@ def _place(contribution: exp.Column, thresholds: Sequence[int], first: int = 0) 
     if not thresholds:
         return exp.Literal.number(first)
     middle = (len(thresholds) - 1) // 2
-    below = exp.LTE(this=contribution.copy(), expression=exp.Literal.number(thresholds[middle]))
+    below = over_leaves(exp.LTE, this=contribution, expression=exp.Literal.number(thresholds[middle]))
     lower = _place(contribution, thresholds[:middle], first)
     upper = _place(contribution, thresholds[middle + 1 :], first + middle + 1)
     return exp.Case(ifs=[exp.If(this=below, true=lower)], default=upper)  # `when` and `else_` copy all that is below
@@ -161,10 +161,7 @@ SELECT NULL AS "k0", "i" + 1 AS "i", "b", COUNT(*) AS "n", CAST(LEAST(SUM("l"), 
 "s", 0 AS "r" FROM "norms" GROUP BY 2, 3
     """
     keys, weights = [f"k{place}" for place in range(n_keys)], [f"w{place}" for place in range(n_weights)]
-    owned: exp.Expr = exp.Not(this=exp.Is(this=_column("o0"), expression=exp.Null()))
-    for place, values in known.items():
-        owned = exp.And(this=owned, expression=_is_known(place, values))
-    relations: dict[str, exp.Expr] = {EACH: _select(["o0", *keys, *weights], CONTRIBUTIONS, owned)}
+    relations: dict[str, exp.Expr] = {EACH: rows_with_group(n_keys, n_weights, known)}
     relations[TOTALS] = _totals(weights, euclidean)
     some = exp.GT(this=_column("l"), expression=_number(0))
     within = exp.And(this=some, expression=exp.LT(this=_column("l"), expression=_number(SATURATION)))
@@ -172,6 +169,15 @@ SELECT NULL AS "k0", "i" + 1 AS "i", "b", COUNT(*) AS "n", CAST(LEAST(SUM("l"), 
     relations[NORMS] = _select(["o0", "i", "l", placed], TOTALS, within)
     relations[""] = exp.Union(this=_shares(keys, weights), expression=_units(keys, n_weights), distinct=False)
     return relations
+
+
+def rows_with_group(n_keys: int, n_weights: int, known: Mapping[int, Sequence[KeyCell] | None]) -> exp.Select:
+    """The relation EACH of `scale_contributions`, the only one that depends on `known`."""
+    owned: exp.Expr = exp.Not(this=exp.Is(this=_column("o0"), expression=exp.Null()))
+    for place, values in known.items():
+        owned = exp.And(this=owned, expression=_is_known(place, values))
+    keys, weights = [f"k{place}" for place in range(n_keys)], [f"w{place}" for place in range(n_weights)]
+    return _select(["o0", *keys, *weights], CONTRIBUTIONS, owned)
 
 
 def _is_known(place: int, values: Sequence[KeyCell] | None) -> exp.Expr:

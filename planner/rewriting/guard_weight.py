@@ -134,5 +134,5 @@ def whole_weight_where(condition: exp.Expr) -> exp.Cast:
     >>> print(whole_weight_where(parse_one("NOT x IS NULL")).sql("postgres"))
     CAST(CASE WHEN NOT x IS NULL THEN 1073741824 ELSE 0 END AS BIGINT)
     """
-    weight = exp.Case().when(condition, exp.Literal.number(UNITS)).else_(exp.Literal.number(0))
-    return cast_sql(weight, "BIGINT")
+    counts = exp.If(this=copied(condition), true=exp.Literal.number(UNITS))
+    return cast_sql(exp.Case(ifs=[counts], default=exp.Literal.number(0)), "BIGINT")

@@ -173,6 +173,8 @@ class _Reader:
     def _compared(self, node: exp.Expr, side: exp.Expr) -> exp.Column | None:
         """A side that is the comparison's only column that may be NaN; else None."""
         column = self._alone(side)
+        if column is None:  # most sides, and the walk below would read the whole comparison
+            return None
         alone = len([one for one in columns_of(node) if self._may_be_nan(one, _NOTHING)]) == 1
         return column if alone and not holds(node, exp.Query) else None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 
 from sqlglot import exp
 
@@ -19,6 +19,7 @@ from planner.rewriting.contributions import (
     VALUES,
     count_contributions,
     count_values,
+    rows_with_group,
     scale_contributions,
 )
 from planner.rewriting.dialects.dialect_table import DIALECTS, DialectSql
@@ -133,7 +134,7 @@ def _contributions(
         euclidean = plan.mechanism == "l2_clip"
         again = () if euclidean else (CONTRIBUTIONS, EACH)  # rereading unmerged tuples is faster than storing them
         return _scaled(plan, n_weights, {**known, CONTRIBUTIONS: of_owners}, thresholds, dialect, euclidean, again)
-    counted = DIALECTS[dialect].contributions(count_contributions(len(plan.group_keys), n_weights, thresholds))
+    counted = _counting(len(plan.group_keys), n_weights, tuple(thresholds), dialect)
     return _with({CONTRIBUTIONS: of_owners}, counted, dialect)
 
 
@@ -145,7 +146,7 @@ def _values(
         return _scaled(plan, 1, {**known, CONTRIBUTIONS: distinct}, thresholds, dialect)
     write = DIALECTS[dialect].contributions
     before = {VALUES: distinct, CONTRIBUTIONS: write(count_values(len(plan.group_keys)))}
-    return _with(before, write(count_contributions(len(plan.group_keys), 1, thresholds)), dialect)
+    return _with(before, _counting(len(plan.group_keys), 1, tuple(thresholds), dialect), dialect)
 
 
 def _scaled(
@@ -158,11 +159,25 @@ def _scaled(
     again: Sequence[str] = (),
 ) -> str:
     """Scale contributions by norm, over the rows that have a group."""
-    write, known = DIALECTS[dialect].contributions, plan.known_keys
+    known, n_keys = plan.known_keys, len(plan.group_keys)
     assert known is not None, "the statement can tell which rows have a group"
-    scaled = scale_contributions(len(plan.group_keys), n_weights, thresholds, euclidean=euclidean, known=known)
-    statement = write(scaled.pop(""))
-    return _with({**before, **{name: write(tree) for name, tree in scaled.items()}}, statement, dialect, again)
+    scaled = dict(_scaling(n_keys, n_weights, tuple(thresholds), euclidean, dialect))
+    scaled[EACH] = DIALECTS[dialect].contributions(rows_with_group(n_keys, n_weights, known))
+    statement = scaled.pop("")
+    return _with({**before, **scaled}, statement, dialect, again)
+
+
+@lru_cache(maxsize=256)  # a policy has few thresholds, and their CASE is the longest part of most statements
+def _counting(n_keys: int, n_weights: int, thresholds: tuple[int, ...], dialect: Dialect) -> str:
+    return DIALECTS[dialect].contributions(count_contributions(n_keys, n_weights, thresholds))
+
+
+@lru_cache(maxsize=256)
+def _scaling(
+    n_keys: int, n_weights: int, thresholds: tuple[int, ...], euclidean: bool, dialect: Dialect
+) -> tuple[tuple[str, str], ...]:
+    relations = scale_contributions(n_keys, n_weights, thresholds, euclidean=euclidean, known={})
+    return tuple((name, DIALECTS[dialect].contributions(tree)) for name, tree in relations.items())
 
 
 def _known(plan: Plan, write: Write) -> dict[str, str]:

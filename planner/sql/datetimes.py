@@ -161,6 +161,8 @@ _PATTERNS: dict[str, Pattern] = {
         Pattern("SS", 2, "%S", "second"), Pattern("MS", 3, "%g", "second"), Pattern("US", 6, "%f", "second"),
         Pattern("FMMonth", 9, "%B", "day"), Pattern("FMDay", 9, "%A", "day"), Pattern("FMMM", 2, "%-m", "day"),
         Pattern("FMDD", 2, "%-d", "day"), Pattern("FMHH24", 2, "%-H", "hour"),
+        Pattern("FMmonth", 9, None, "day"), Pattern("FMMONTH", 9, None, "day"), Pattern("FMday", 9, None, "day"),
+        Pattern("FMDAY", 9, None, "day"), Pattern("D", 1, None, "day", "DOW"), Pattern("WW", 2, None, "day", "DOY"),
     )
 }  # fmt: skip
 
@@ -168,6 +170,9 @@ _LONGEST = max(map(len, _PATTERNS))
 
 _CASED = frozenset({"MONTH", "MON", "DAY", "DY", "AM", "PM"})
 """Patterns whose case decides the case of the text. Patterns of numbers may be in lower case."""
+
+_NAMES = frozenset({"MONTH", "MON", "DAY", "DY"})
+"""Patterns of names."""
 
 _LONGER = ("SSSS", "IDDD")
 """PostgreSQL's patterns that start with two of these."""
@@ -182,8 +187,8 @@ def patterns(text: str) -> tuple[Pattern, ...] | str:
 
     >>> [pattern.written for pattern in patterns('YYYY-"W"IW')]
     ['YYYY', '-', '"W"', 'IW']
-    >>> patterns("YYYY-J"), patterns("TMMonth")
-    ('J', 'TMMonth')
+    >>> patterns("YYYY-J"), patterns("TMMonth")[0].written
+    ('J', 'FMMonth')
     """
     found: list[Pattern] = []
     place = 0
@@ -198,17 +203,102 @@ def patterns(text: str) -> tuple[Pattern, ...] | str:
                 return text[place:]
             found.append(Pattern(text[place : end + 1], len(quoted), quoted.replace("%", "%%")))
             place = end + 1
-        elif sign.isascii() and sign.isprintable() and not sign.isalnum() and sign != "\\":
+        elif sign.isascii() and sign.isprintable() and not sign.isalpha() and sign != "\\":
             found.append(Pattern(sign, 1, "%%" if sign == "%" else sign))
             place += 1
         else:
             pattern = _at(text, place)
             after = text[place + len(pattern.written) : place + len(pattern.written) + 2] if pattern else ""
+            if pattern is None and text[place : place + 2] == "TM":  # names in the language of the server: English
+                pattern = _at("FM" + text[place + 2 :], 0) or _at(text[place + 2 :], 0)
+                if pattern is not None and pattern.written.removeprefix("FM").upper() in _NAMES:
+                    found.append(pattern)
+                    place += 2 + len(pattern.written.removeprefix("FM"))
+                    continue
+                pattern = None
             if pattern is None or after.upper() in ("TH", "SP"):  # suffixes: 1ST
                 return _word(text, place)
             found.append(pattern)
             place += len(pattern.written)
     return tuple(found)
+
+
+_DATE_PARTS = {"YYYY": (0, 4), "MM": (1, 2), "DD": (2, 2), "FMMM": (1, 2), "FMDD": (2, 2)}
+
+
+def date_form(form: str) -> tuple[str, str | None, str | None] | None:
+    """The regular expressions whose group is the year, the month and the day of a text in this form.
+
+    A month or day may have one digit where a sign follows or it ends. Without a month or day it is the first one.
+    Returns: None for a form with other patterns, or without a year.
+
+    >>> date_form("DD/MM/YYYY")[0]
+    '^[0-9]{1,2}/[0-9]{1,2}/([0-9]{4})$'
+    >>> date_form("YYYYMM"), date_form("Mon DD")
+    (('^([0-9]{4})[0-9]{2}$', '^[0-9]{4}([0-9]{2})$', None), None)
+    """
+    found = patterns(form)
+    if isinstance(found, str):
+        return None
+    pieces: list[tuple[int | None, str]] = []
+    for place, pattern in enumerate(found):
+        if pattern.finest is None:
+            pieces.append((None, re.escape(pattern.written.strip('"'))))
+            continue
+        if pattern.written not in _DATE_PARTS:
+            return None
+        part, width = _DATE_PARTS[pattern.written]
+        beside = [found[at] for at in (place - 1, place + 1) if 0 <= at < len(found)]
+        alone = width == 2 and all(one.finest is None for one in beside)
+        pieces.append((part, "[0-9]{1,2}" if alone else f"[0-9]{{{width}}}"))
+    parts = [part for part, _ in pieces if part is not None]
+    if 0 not in parts or len(parts) > len(set(parts)):
+        return None
+
+    def regex(wanted: int) -> str | None:
+        texts = (f"({piece})" if part == wanted else piece for part, piece in pieces)
+        return f"^{''.join(texts)}$" if wanted in parts else None
+
+    year, month, day = map(regex, range(3))
+    assert year is not None, "it has a year"
+    return year, month, day
+
+
+def longest_text(form: str) -> int:
+    """The most characters of a text in a form of `date_form`."""
+    found = patterns(form)
+    return 0 if isinstance(found, str) else sum(pattern.width for pattern in found)
+
+
+def read_date(text: str, form: str) -> date | None:
+    """The date that a text states in a form of `date_form`; None for any other text.
+
+    >>> read_date("1/12/2024", "DD/MM/YYYY"), read_date("31.02.2024", "DD.MM.YYYY")
+    (datetime.date(2024, 12, 1), None)
+    """
+    numbers = [re.match(one, text, re.ASCII) if one else None for one in date_form(form) or ()]
+    if not numbers or numbers[0] is None:
+        return None
+    try:
+        return date(*(1 if one is None else int(one[1]) for one in numbers))
+    except ValueError:
+        return None
+
+
+def date_text(day: date, form: str) -> str:
+    """The text of a day in a form of `date_form`.
+
+    >>> date_text(date(2024, 5, 7), "DD/MM/YYYY"), date_text(date(987, 5, 7), "YYYYMM")
+    ('07/05/2024', '098705')
+    """
+    found = patterns(form)
+    assert not isinstance(found, str), "forms are checked where they are declared"
+    numbers = (day.year, day.month, day.day)
+    pieces = []
+    for pattern in found:
+        part, width = _DATE_PARTS.get(pattern.written, (0, 0))
+        pieces.append(f"{numbers[part]:0{width}}" if width else pattern.written.strip('"'))
+    return "".join(pieces)
 
 
 def finest(text: str) -> Finest:

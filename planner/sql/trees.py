@@ -246,6 +246,13 @@ class Age(exp.Expression, exp.Func):
     _sql_names: ClassVar = ["AGE"]
 
 
+class NumberIn(exp.Expression, exp.Func):
+    """The whole number that the group of a regular expression finds in a text, at most nine digits; NULL if none."""
+
+    arg_types: ClassVar = {"this": True, "expression": True}
+    _sql_names: ClassVar = ["NUMBER_IN"]
+
+
 class InZone(exp.Expression, exp.Func):
     """`timezone(zone, x)`: AT TIME ZONE with a zone other than UTC. Proofs about days at UTC stop here."""
 
@@ -357,7 +364,12 @@ def table_sql(table: Table, alias: str) -> exp.Table:
 
 def tables_by_alias(tree: exp.Expr, schema: Schema) -> Iterator[tuple[str, Table]]:
     """The tables of a statement by alias; for a derived table, the table whose columns it has."""
-    for node in tree.walk(prune=lambda node: isinstance(node, exp.Subquery) and ROWS in node.meta):
+    found = [tree]
+    for node in found:  # it grows while it is read
+        if type(node) in LEAVES:
+            continue
+        acts_as_table = isinstance(node, exp.Subquery) and ROWS in node.meta
+        found += [] if acts_as_table else children(node)
         if isinstance(node, exp.Subquery):
             for known in (DECLARED, ROWS):
                 if known in node.meta:

@@ -29,6 +29,7 @@ from planner.rewriting.join_tables import complete_provenance, join_tables
 from planner.rewriting.rewrite import to_sql
 from planner.schema import Column, ForeignKey, Schema, Table
 from planner.sensitivity.provenance import Provenance, owner_sql, provenance
+from planner.sql.datetimes import date_form
 from planner.sql.literals import number_sql
 from planner.sql.sql_types import Family, sql_type
 from planner.sql.trees import bound_column, cast_sql, copied
@@ -396,6 +397,11 @@ def _column_probes(policy: Policy, schema: Schema) -> Iterator[Probe]:
 def _misfits(column: Column, declared: ColumnPolicy) -> Iterator[tuple[sql.Composed, str]]:
     """Conditions on a value that is not as declared. NaN is outside every range, NULL inside each."""
     named = sql.Identifier(column.name)
+    if declared.format is not None:
+        forms = [one for one in date_form(declared.format) or () if one is not None]
+        where = sql.SQL("NOT ({} ~ {})").format(named, sql.Literal(forms[0]))
+        yield where, f"of another form than {declared.format}: questions read these texts as NULL"
+        return
     if declared.dates is not None:  # days count, at UTC as in answers
         first, last = declared.dates
         zoned = sql_type(column.type).family is Family.TIMESTAMPTZ

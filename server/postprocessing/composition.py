@@ -165,6 +165,11 @@ class Composition:
         told = (measured(first[number], values) for number in sorted(first))
         return f"Measured: {('; then ' if self.tables else '; ').join(told)}."
 
+    @property
+    def most_bytes(self) -> int:
+        """About the most bytes that it takes in memory: of its questions, and of its text."""
+        return 64 * len(self.statement.sql) + sum(part.question.most_bytes for part in self.parts)
+
 
 @dataclass(frozen=True)
 class Composer:

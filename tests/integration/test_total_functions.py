@@ -28,7 +28,7 @@ from planner.schema import Column, Schema, Table
 from planner.sql.sql_types import Family, sql_type
 from server.backends.embedded import EmbeddedPostgres
 from server.backends.postgres import connected
-from tests.support.function_examples import EXAMPLES
+from tests.support.function_examples import EXAMPLES, FAILING
 from tests.support.hostile import COLUMNS, TYPES, VALUES, HostileNames, create_table, insert_row
 from tests.support.planning import demo_policy
 from tests.support.public import public
@@ -84,7 +84,7 @@ def _parsed(text: str) -> exp.Expr:
 
 
 def test_every_function_is_total(connection: psycopg.Connection) -> None:
-    for example in EXAMPLES:
+    for example in (*EXAMPLES, *FAILING):
         uses = [use for text in _filled(example) for names in NAMES for use in _uses(_parsed(text), names)]
         assert uses, example
         _check(uses, connection)

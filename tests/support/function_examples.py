@@ -12,8 +12,11 @@ from sqlglot import exp
 # fmt: off
 EXAMPLES_OF: dict[type[exp.Expr], tuple[str, ...]] = {
     # numbers
-    exp.Add: ("{i} + {i}", "{n} + 1.5", "{f} + {i}", "{d} + 30", "{d} + {i}::int", "{z} + INTERVAL '2' MONTH"),
-    exp.Sub: ("{i} - {n}", "{f} - 1", "{d} - {d}", "{s} - INTERVAL '3000' YEAR", "{d} - 7", "{d} - {i}::int"),
+    exp.Add: ("{i} + {i}", "{n} + 1.5", "{f} + {i}", "{d} + 30", "{d} + {i}::int", "{z} + INTERVAL '2' MONTH",
+              "{d} + {i} * INTERVAL '1 day'", "{s} + ({i} || ' minutes')::interval",
+              "{s} + INTERVAL '1 month - 3 days'"),
+    exp.Sub: ("{i} - {n}", "{f} - 1", "{d} - {d}", "{s} - INTERVAL '3000' YEAR", "{d} - 7", "{d} - {i}::int",
+              "{s} - make_interval(hours => {i}::int)", "{s} - floor({f}) * INTERVAL '1 hour'"),
     exp.Mul: ("{i} * {i}", "{n} * (1 - {n})", "{f} * {f}", "{i} * {f}"),
     exp.Div: ("{i} / 7", "{n} / 0.3", "{f} / NULLIF({f}, 0)", "{i} / NULLIF({i}, 0)", "{n} / ({i} * {i} + 1)"),
     exp.Mod: ("{i} % 7", "mod({n}, 0.25)", "mod({i}, -3)"),
@@ -51,6 +54,7 @@ EXAMPLES_OF: dict[type[exp.Expr], tuple[str, ...]] = {
         "{i}::numeric", "{n}::float8", "{i}::float8", "{i}::text", "{n}::int", "{d}::timestamp", "{s}::date",
         "{z}::date", "{d}::text", "{s}::text", "{z}::text", "{n}::text", "{t}::varchar(3)", "{i}::varchar(2)",
         "{t}::char(2)", "{b}::int", "{c}::text", "{n}::numeric(16, 1)", "{i}::smallint",
+        "CAST(extract(year FROM {d}) || '-' || extract(month FROM {d}) || '-01' AS date)", "{s}::time", "{z}::time",
     ),
     # text
     exp.Length: ("length({t})", "char_length({c})"),
@@ -60,7 +64,7 @@ EXAMPLES_OF: dict[type[exp.Expr], tuple[str, ...]] = {
     exp.Substring: ("substring({t} FROM 2 FOR 3)", "substr({c}, 2)", "substring({t}, 1, 0)"),
     exp.Left: ("left({t}, 2)",),
     exp.Right: ("right({c}, 0)",),
-    exp.DPipe: ("{t} || {c}", "{t} || 'é' || {t}"),
+    exp.DPipe: ("{t} || {c}", "{t} || 'é' || {t}", "{i} || {t}", "extract(year FROM {d}) || '-' || {d}"),
     exp.Concat: ("concat({t}, '-', {i})", "concat({d}, {b}, {n})", "concat({c}, '.')"),
     exp.ConcatWs: ("concat_ws(', ', {t}, {i}, {t})", "concat_ws('', {s}, 'a', {b})"),
     exp.Replace: ("replace({t}, 'a', 'bcd')", "replace({c}, 'b', '')", "replace({t}, '', 'x')"),
@@ -70,7 +74,25 @@ EXAMPLES_OF: dict[type[exp.Expr], tuple[str, ...]] = {
     exp.StrPosition: ("position('a' IN {t})", "strpos({c}, '')"),
     exp.StartsWith: ("starts_with({t}, 'a')", "starts_with({c}, '')"),
     # dates
+    exp.DateFromParts: (
+        "make_date(extract(year FROM {d})::int, extract(month FROM {d})::int, 1)",
+        "make_date(date_part('year', {s})::int, 12, extract(day FROM {s})::int)", "make_date(2000 + {b}::int, 1, 31)",
+    ),
+    exp.StrToDate: (
+        "to_date(to_char({d}, 'DD.MM.YYYY'), 'DD.MM.YYYY')", "to_date(to_char({s}, 'YYYYMM'), 'YYYYMM')",
+        "to_date(extract(year FROM {d}) || '/' || extract(month FROM {d}), 'YYYY/MM')",
+    ),
+    exp.UnixToTime: (
+        "to_timestamp({i})", "to_timestamp(floor(extract(epoch FROM {s}) / 900) * 900)", "to_timestamp({i} / 1000)",
+    ),
+    exp.DateBin: (
+        "date_bin('15 minutes', {s}, TIMESTAMP '2024-01-01')",
+        "date_bin('7 days', {d}::timestamp, TIMESTAMP '2024-01-03')",
+        "date_bin('1 day 12 hours', {s}, '1970-01-01'::timestamp)",
+    ),
     exp.Extract: (
+        "extract(hour FROM {s} - {d})", "extract(minutes FROM {z} - {s})", "extract(second FROM {s} - {z})",
+        "extract(epoch FROM age({s}, {d}))", "extract(hour FROM age({s}, {z}))", "date_part('qtr', {d})",
         "extract(year FROM {d})", "date_part('dow', {s})", "extract(hour FROM {z})", "extract(week FROM {d})",
         "extract(isodow FROM {d})", "extract(doy FROM {s})", "extract(quarter FROM {d})", "extract(day FROM {z})",
         "extract(month FROM {d} + INTERVAL '1' MONTH)", "extract(minute FROM {s})", "extract(second FROM {s})",
@@ -113,3 +135,11 @@ EXAMPLES_OF: dict[type[exp.Expr], tuple[str, ...]] = {
 }
 # fmt: on
 EXAMPLES = [example for examples in EXAMPLES_OF.values() for example in examples]
+
+FAILING = (
+    "{t}::date", "CAST({i} || '-' || {i} || '-01' AS date)", "to_date({t}, 'YYYY-MM-DD')",
+    "to_date({c}, 'DD/MM/YYYY')",
+    "make_date({i}::int, {i}::int, {i}::int)", "make_date(2023, {i}::int, 31)", "make_date({i}::int, 1, 1)",
+    "make_date(extract(year FROM {d})::int, 2, extract(day FROM {d})::int)",
+)  # fmt: skip
+"""What PostgreSQL itself fails for some rows; here they give NULL."""

@@ -45,7 +45,7 @@ from planner.rewriting.dialects.duckdb_and_spark import (
 from planner.schema import Schema, Table
 from planner.sql.datetimes import Pattern, patterns
 from planner.sql.sql_types import REAL, Family, SqlType, sql_type
-from planner.sql.trees import Age, cast_sql, has_fraction, is_type, joined_texts, tables_by_alias
+from planner.sql.trees import Age, NumberIn, cast_sql, has_fraction, is_type, joined_texts, tables_by_alias
 
 # Casts, texts and datetimes
 
@@ -90,13 +90,24 @@ def _extract(node: exp.Expr, write: Write) -> Typed:
     if has_fraction(node):
         return _seconds(node, write)
     between = _micros_between(node.args["expression"], write)
-    if between is not None:  # whole days of 24 hours, as in PostgreSQL's difference
-        days = exp.IntDiv(this=exp.Paren(this=between), expression=exp.Literal.number(86_400_000_000))
-        return Typed(exp.Paren(this=days), SqlType(Family.INTEGER, 8))
+    if between is not None:  # days of 24 hours, as in PostgreSQL's difference, and what is left of them
+        least, most = _MICROS_OF[node.this.name.upper()]
+        left = exp.Paren(this=exp.Mod(this=exp.Paren(this=between), expression=exp.Literal.number(most)))
+        passed = left if most else exp.Paren(this=between)
+        whole = exp.IntDiv(this=passed, expression=exp.Literal.number(least))
+        return Typed(exp.Paren(this=whole), SqlType(Family.INTEGER, 8))
     sql = exp.Extract(this=node.this.copy(), expression=write(node.args["expression"]).sql)
     if node.this.name.upper() == "EPOCH":  # DuckDB returns a double, here of whole seconds
         return Typed(cast_sql(sql, "BIGINT"), SqlType(Family.INTEGER, 12))
     return Typed(sql, SqlType(Family.INTEGER, 4))
+
+
+_MICROS_OF = {
+    "DAY": (86_400_000_000, 0),
+    "HOUR": (3_600_000_000, 86_400_000_000),
+    "MINUTE": (60_000_000, 3_600_000_000),
+}
+"""Of each field of a difference: its microseconds, and those of the field above it."""
 
 
 def _seconds(node: exp.Extract, write: Write) -> Typed:
@@ -108,6 +119,8 @@ def _seconds(node: exp.Extract, write: Write) -> Typed:
         micros = exp.Extract(this=exp.var("MICROSECONDS"), expression=moment)
         if node.this.name.upper() == "EPOCH":
             micros = exp.func("EPOCH_US", moment)
+    elif node.this.name.upper() == "SECOND":
+        micros = exp.Mod(this=exp.Paren(this=micros), expression=exp.Literal.number(60_000_000))
     whole, millionth = cast_sql(exp.Paren(this=micros), "DECIMAL(18, 0)"), exp.Literal.number("0.000001")
     product = exp.Mul(this=whole, expression=cast_sql(millionth, "DECIMAL(7, 6)"))
     kind = SqlType(Family.NUMERIC, 18, 6)
@@ -121,6 +134,18 @@ def _micros_between(operand: exp.Expr, write: Write) -> exp.Expr | None:
         return None
     later, earlier = (exp.func("EPOCH_US", side.sql) for side in sides)
     return exp.Sub(this=later, expression=earlier)
+
+
+def _number_in(node: exp.Expr, write: Write) -> Typed:
+    """The group's text is empty if the text does not match, which is no number."""
+    arguments = [write(node.this).sql, node.args["expression"].copy(), exp.Literal.number(1)]
+    found = exp.Anonymous(this="REGEXP_EXTRACT", expressions=arguments)
+    return Typed(exp.TryCast(this=found, to=exp.DataType.build("INT")), SqlType(Family.INTEGER, 9))
+
+
+def _date_from_parts(node: exp.Expr, write: Write) -> Typed:
+    parts = (cast_sql(write(node.args[name]).sql, "BIGINT") for name in ("year", "month", "day"))
+    return Typed(exp.func("MAKE_DATE", *parts), SqlType(Family.DATE))
 
 
 def _age(node: exp.Expr, write: Write) -> Typed:
@@ -148,11 +173,18 @@ def _formatted(node: exp.Expr, write: Write) -> Typed:
 def _alone(pattern: Pattern, moment: exp.Expr) -> exp.Expr:
     """A name in the pattern's case, long ones padded to nine characters; or a number that strftime lacks."""
     if pattern.field is not None:
-        return cast_sql(exp.Extract(this=exp.var(pattern.field), expression=moment.copy()), "TEXT")
-    name = pattern.written
+        number: exp.Expr = exp.Extract(this=exp.var(pattern.field), expression=moment.copy())
+        if pattern.written == "D":  # 1 is Sunday
+            number = exp.Add(this=number, expression=exp.Literal.number(1))
+        if pattern.written != "WW":
+            return cast_sql(number, "TEXT")
+        begun = exp.Paren(this=exp.Add(this=number, expression=exp.Literal.number(6)))
+        weeks = exp.IntDiv(this=begun, expression=exp.Literal.number(7))
+        return exp.func("LPAD", cast_sql(weeks, "TEXT"), exp.Literal.number(2), exp.Literal.string("0"))
+    name = pattern.written.removeprefix("FM")
     spelled = {"MONTH": "%B", "MON": "%b", "DAY": "%A", "DY": "%a"}[name.upper()]
     text = exp.func("STRFTIME", moment.copy(), exp.Literal.string(spelled))
-    if pattern.width > 3:
+    if pattern.width > 3 and not pattern.written.startswith("FM"):
         text = exp.func("RPAD", text, exp.Literal.number(pattern.width), exp.Literal.string(" "))
     return exp.Upper(this=text) if name.isupper() else exp.Lower(this=text) if name.islower() else text
 
@@ -176,6 +208,8 @@ _TEXTS_AND_MOMENTS: Handlers = {
     exp.Trim: _trim,
     exp.ToChar: _formatted,
     Age: _age,
+    NumberIn: _number_in,
+    exp.DateFromParts: _date_from_parts,
     exp.Extract: _extract,
     exp.TimestampTrunc: _truncated,
     exp.AtTimeZone: _at_zone,
@@ -201,6 +235,8 @@ def _cast(value: Typed, target: exp.DataType) -> Typed | None:
         return floating(cast_sql(exp.func("PRINTF", exp.Literal.string("%.6g"), value.sql), "DOUBLE"))
     if is_type(target, "smallint", "int", "bigint") and (value.type.is_number or value.type.family is Family.BOOL):
         return Typed(exp.Cast(this=value.sql, to=target.copy()), SqlType(Family.INTEGER))
+    if is_type(target, "time") and value.type.family is Family.TIMESTAMP:
+        return Typed(exp.TryCast(this=value.sql, to=target.copy()), SqlType(Family.TIME))
     if is_type(target, "date", "timestamp") and value.type.is_moment and not isinstance(value.sql, exp.Literal):
         family = Family.DATE if is_type(target, "date") else Family.TIMESTAMP
         return Typed(exp.TryCast(this=value.sql, to=target.copy()), SqlType(family))
@@ -247,11 +283,13 @@ SHARED = Differences(
 
 
 def _arithmetic(node: exp.Expr, write: Write) -> Typed:
-    if isinstance(node.args["expression"], exp.Interval):
-        return Typed(
-            type(node)(this=write(node.this).sql, expression=node.args["expression"].copy()),
-            SqlType(Family.TIMESTAMP),
-        )
+    step = node.args["expression"]
+    if isinstance(step, exp.Mul) and isinstance(step.right, exp.Interval):
+        count = cast_sql(write(step.left).sql, "BIGINT")
+        moved = exp.Paren(this=exp.Mul(this=count, expression=step.right.copy()))
+        return Typed(type(node)(this=write(node.this).sql, expression=moved), SqlType(Family.TIMESTAMP))
+    if isinstance(step, exp.Interval):
+        return Typed(type(node)(this=write(node.this).sql, expression=step.copy()), SqlType(Family.TIMESTAMP))
     left, right = write(node.this), write(node.args["expression"])
     families = (left.type.family, right.type.family)
     if Family.DATE in families:

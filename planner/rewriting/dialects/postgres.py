@@ -10,6 +10,7 @@ from sqlglot.dialects.postgres import Postgres
 from sqlglot.generators.postgres import PostgresGenerator
 
 from planner.expressions.column_ranges import STEPS
+from planner.sql.trees import NumberIn
 
 _DIALECT = Postgres()
 
@@ -19,6 +20,15 @@ def _rounded(writer: PostgresGenerator, expression: exp.Round) -> str:
 
 
 _ROUND = PostgresGenerator.TRANSFORMS[exp.Round]
+
+
+_PARTS_OF_A_DATE = ("year", "month", "day")
+
+
+def _number_in(writer: PostgresGenerator, node: exp.Expr) -> str:
+    """SUBSTRING returns the group's text, or NULL if the text does not match."""
+    text, pattern = writer.sql(node, "this"), writer.sql(node, "expression")
+    return f"CAST(SUBSTRING({text} FROM {pattern}) AS INT)"
 
 
 class PostgresWriter(PostgresGenerator):
@@ -31,6 +41,8 @@ class PostgresWriter(PostgresGenerator):
     TRANSFORMS: ClassVar = {
         **PostgresGenerator.TRANSFORMS,
         exp.Round: _rounded,
+        NumberIn: _number_in,
+        exp.DateFromParts: lambda writer, node: writer.func("MAKE_DATE", *map(node.args.get, _PARTS_OF_A_DATE)),
         exp.FarmFingerprint: lambda writer, node: writer.func("HASHTEXT", *node.expressions),
     }
 

@@ -95,11 +95,11 @@ def differences(shown: Sequence[Row], true: Sequence[Row]) -> Iterator[str]:
 
 
 def _sorted(rows: Sequence[Row]) -> list[Row]:
-    plain = [tuple(map(_plain, row)) for row in rows]
+    plain = [tuple(map(plain, row)) for row in rows]
     return sorted(plain, key=lambda row: [_rough(value) for value in row])
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> object:
     """Numbers as floats, moments and texts as text; a number that was sent as text is the number."""
     if isinstance(value, bool) or value is None:
         return value

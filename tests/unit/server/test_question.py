@@ -8,8 +8,10 @@ from decimal import Decimal
 
 from planner.binding.placeholders import Value
 from planner.rewriting.rewrite import rewrite
+from server.lru_cache import cached_bytes
 from server.query import QueryRequest
-from server.question import Asked, answer_key, request_hash, words_of
+from server.question import Asked, Question, answer_key, request_hash, words_of
+from server.workers.measure import plan_measurements
 from tests.support.planning import demo_policy, planned
 
 COUNT = "SELECT count(*) FROM orders WHERE o_orderdate >= DATE '1995-01-01' AND o_totalprice > 10"
@@ -109,3 +111,17 @@ def test_what_was_sent_is_known_by_all_that_was_written() -> None:
 def test_the_same_request_is_known_again_and_one_without_a_key_is_not_noted() -> None:
     assert request_hash(replace(SENT, request_id="another", idempotency_key="order-8")) == request_hash(SENT)
     assert request_hash(replace(SENT, idempotency_key="")) == ""
+
+
+def question(sql: str) -> Question:
+    plan = planned(sql)
+    return Question(plan, rewrite(plan), plan_measurements(plan, demo_policy()), "")
+
+
+def test_a_question_counts_with_its_trees() -> None:
+    """They take many times the memory of its statement; the estimate is within a factor of two where it matters."""
+    for branches in (1, 100, 400):
+        one = question(
+            "SELECT count(*) FROM orders WHERE " + " OR ".join(f"o_orderkey = {n}" for n in range(branches))
+        )
+        assert cached_bytes(one) < 2 * one.most_bytes < 16 * max(cached_bytes(one), 500_000), branches

@@ -131,3 +131,23 @@ def test_running_out_of_stack_is_the_planners_own_error() -> None:
         except RecursionError:
             break  # the stack ended before the planner was entered, or inside its first lines
     assert refused
+
+
+def test_a_long_case_is_planned_and_a_longer_one_is_refused_where_it_becomes_too_long() -> None:
+    def branches(number: int) -> str:
+        whens = (f"WHEN a > {n} AND b < {n} THEN a * {n}.5" for n in range(number))
+        return f"SELECT sum(CASE {' '.join(whens)} END) FROM t"
+
+    parse(branches(300))
+    with pytest.raises(StatementTooComplex, match="3,300 words and signs") as failed:
+        parse(branches(1200))
+    assert branches(1200)[: failed.value.position].count("WHEN") == 314
+
+
+def test_the_values_of_a_list_count_half() -> None:
+    def among(number: int, *, spaced: str = ", ") -> str:
+        return f"SELECT count(*) FROM t WHERE a IN ({spaced.join(map(str, range(number)))})"
+
+    parse(among(6_500))
+    with pytest.raises(StatementTooComplex, match="words and signs"):
+        parse(among(6_600))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from server.lru_cache import LruCache, cached_bytes
-from tests.support.planning import planned
+from server.lru_cache import LruCache
 
 
 def test_the_one_unused_for_longest_is_forgotten() -> None:
@@ -33,14 +32,3 @@ def test_what_takes_too_many_bytes_is_forgotten() -> None:
     assert (len(recent), recent.get("alone")) == (4, None)
     recent.put("a", "b")
     assert recent.get("a") == "b"
-
-
-def test_a_plan_counts_with_its_tree() -> None:
-    """Which is many times its statement."""
-    short, long = (
-        cached_bytes(
-            planned("SELECT count(*) FROM orders WHERE " + " OR ".join(f"o_orderkey = {n}" for n in range(most)))
-        )
-        for most in (1, 201)
-    )
-    assert long - short > 20 * len(" OR o_orderkey = 1") * 200
