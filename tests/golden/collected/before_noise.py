@@ -95,8 +95,8 @@ def differences(shown: Sequence[Row], true: Sequence[Row]) -> Iterator[str]:
 
 
 def _sorted(rows: Sequence[Row]) -> list[Row]:
-    plain = [tuple(map(plain, row)) for row in rows]
-    return sorted(plain, key=lambda row: [_rough(value) for value in row])
+    found = [tuple(map(plain, row)) for row in rows]
+    return sorted(found, key=lambda row: [_rough(value) for value in row])
 
 
 def plain(value: object) -> object:

@@ -21,6 +21,7 @@ NOT_TO_BE_ANSWERED = {
 GAPS = {
     "ana10": "an answer per row of another answer",
     "ana17": "quartiles of people: windows over rows of several",
+    "ana29": "groups by session, which is no key",
     "ana35": "INTERSECT of private rows",
     "peer18": "a join that no key connects, unless the policy allows `unbounded_joins`",
 }  # fmt: skip
