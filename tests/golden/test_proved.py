@@ -10,7 +10,7 @@ import duckdb as duckdb_driver
 import psycopg
 import pytest
 
-from planner.errors import SensitivityUnbounded, UnsupportedSQL
+from planner.errors import SensitivityUnbounded
 from planner.plan import BackendQuery, Plan
 from planner.policy.policy import parse_policy
 from planner.rewriting.rewrite import rewrite
