@@ -37,7 +37,8 @@ def make_date(node: exp.Expr, binder: Binder) -> Scalar:
         if part.plain is None or part.digits is None or part.digits.scale:
             raise UnsupportedSQL("make_date() takes whole numbers", hint="write x::int", at=part.node)
     if all(part.value is not None for part in parts):  # the parser has read those that are one
-        raise UnsupportedSQL("these numbers are no date", hint="write a literal date", at=node)
+        hint = "write date_trunc('month', x)::date, or a literal date"
+        raise UnsupportedSQL("these numbers are no date", hint=hint, at=node)
     return _made(node, [part.sql for part in parts], _years(parts[0]))
 
 

@@ -126,11 +126,10 @@ def counted_series(tree: exp.Expr) -> None:
     'WITH d(x) AS (SELECT "s"."x" AS "x" FROM GENERATE_SERIES(1, 7, 2) AS "s"("x")) SELECT sum(x) FROM d'
     """
     for clause in [node for node in nodes(tree) if isinstance(node, exp.With) and node.args.get("recursive")]:
-        for entry in clause.expressions:
-            series = _series(entry)
-            if series is not None:
-                entry.set("this", series)
-        if not any(_names_itself(entry) for entry in clause.expressions):
+        found = [(entry, series) for entry in clause.expressions if (series := _series(entry)) is not None]
+        for entry, series in found:
+            entry.set("this", series)
+        if found and not any(_names_itself(entry) for entry in clause.expressions):
             clause.set("recursive", None)
 
 

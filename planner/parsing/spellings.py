@@ -151,8 +151,9 @@ def written_moments(tree: exp.Query, texts: Collection[str]) -> None:
         if written is not None:
             text = _text(node.this)
             day = None if text is None else read_date(text, written)
-            if day is not None:
-                node.replace(cast_sql(exp.Literal.string(day.isoformat()), "DATE"))
+            if text is not None and date_form(written) is not None:
+                literal = node.this if day is None else exp.Literal.string(day.isoformat())
+                node.replace(cast_sql(literal, "DATE"))  # a text that is no date is refused where it is bound
             else:
                 node.set("format", exp.Literal.string(written))
         elif isinstance(node, (exp.StrToDate, exp.StrToTime)) and _fills_its_format(node, texts):

@@ -205,7 +205,7 @@ def computed_intervals(tree: exp.Expr) -> None:
             pieces = [text.left, text.right]
         unit = pieces[1] if len(pieces) == 2 else None
         word = None if unit is None else constant_text(unit)
-        if word is not None and not isinstance(constant(pieces[0]), exp.Literal):
+        if word is not None and not isinstance(constant(pieces[0]), (exp.Literal, exp.Parameter)):
             parts = interval_parts(exp.Cast(this=exp.Literal.string(f"1 {word}"), to=node.to))
             number = pieces[0].unnest()
             while isinstance(number, exp.Cast) and number.to.this in (exp.DType.TEXT, exp.DType.VARCHAR):

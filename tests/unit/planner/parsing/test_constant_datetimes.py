@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner.errors import UnreadableMoment, UnsupportedSQL
+from planner.errors import PlannerError, UnreadableMoment, UnsupportedSQL
 from tests.support.planning import planned
 
 ASKED = "SELECT count(*) FROM orders WHERE o_orderdate >= {}"
@@ -34,22 +34,19 @@ def test_what_could_be_read_otherwise_is_refused() -> None:
     cases = [
         "to_date('31', 'DD')",
         "to_date('94-01-31', 'YYYY-MM-DD')",
-        "to_date('1994-1-31', 'YYYY-MM-DD')",
         "to_date('1994-01-31', '%Y-%m-DD')",  # the parser library takes it for the same
         "to_date('1994-01-31 12:00:00', 'YYYY-MM-DD')",
         "to_timestamp('1994-01-31 12:30:00.5', 'YYYY-MM-DD HH24:MI:SS.US')",  # five microseconds
-        "to_timestamp(o_orderkey)",
         "to_timestamp(1e10)",
         "to_timestamp(759974400.1234567)",
-        "to_date(o_comment, 'YYYY-MM-DD')",
     ]
     for written in cases:
-        with pytest.raises(UnsupportedSQL, match="function to_"):
+        with pytest.raises(PlannerError, match=r"to_|format|cannot be read|whole number"):
             planned(ASKED.format(written))
 
 
-def test_an_interval_of_several_kinds_of_units_is_refused() -> None:
-    for text in ("1 month 3 days", "0.5 seconds", "P7D", "soon", "1 day 12:00:00", ""):
+def test_an_interval_with_a_fraction_or_another_form_is_refused() -> None:
+    for text in ("1 month 0.3 days", "0.5 seconds", "P7D", "soon", ""):
         with pytest.raises(UnsupportedSQL, match="interval"):
             planned(ASKED.format(f"DATE '1999-01-01' - '{text}'::interval"))
 
