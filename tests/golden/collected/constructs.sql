@@ -56,6 +56,13 @@ FROM orders GROUP BY CUBE (channel, payment_method) HAVING count(DISTINCT custom
 SELECT extract(year FROM order_date) AS year, channel, count(DISTINCT customer_id) AS n
 FROM orders GROUP BY GROUPING SETS ((1, 2), (2), ()) ORDER BY n, 1, 2 LIMIT 4;
 
+-- [nested_keys] A key inside of another one stays where that one is grouped by.
+SELECT channel, upper(channel) AS shouted, max(freight) FROM orders GROUP BY CUBE (1, 2);
+
+-- [mode_by_level] The most frequent value at every level, of keys of several types.
+SELECT channel, extract(year FROM order_date) AS year, mode() WITHIN GROUP (ORDER BY payment_method), count(*)
+FROM orders GROUP BY ROLLUP (1, 2);
+
 -- [sum_distinct] Sums and averages of distinct values that people share.
 SELECT channel, sum(DISTINCT quantity), avg(DISTINCT quantity), count(DISTINCT quantity),
   sum(DISTINCT quantity) FILTER (WHERE discount > 0)

@@ -60,6 +60,12 @@ def test_selects_what_private_rows_or_public_tables_hold_as_if_rows_were_counted
     assert listed("SELECT DISTINCT o_orderstatus FROM orders", 1e-7).epsilon == 0  # declared values are public
 
 
+def test_a_computed_key_keeps_to_the_declared_values_of_its_columns() -> None:
+    plan = listed("SELECT o_orderstatus || o_clerk, count(*) FROM orders GROUP BY 1", 1e-7)
+    assert plan.domains[0].selects_partitions
+    assert """o_orderstatus" IN ('F', 'O', 'P')""" in (rewrite(plan).join or "")
+
+
 def test_has_the_groups_of_the_same_count() -> None:
     clause = "FROM orders WHERE o_orderstatus IN ('F', 'P') GROUP BY o_orderstatus"
     assert (
