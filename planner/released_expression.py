@@ -14,7 +14,7 @@ Constant = str | int | float | bool | None
 Operator = Literal[
     "+", "-", "*", "/", "negate", "abs", "round", "coalesce", "nullif", "greatest", "least", "sqrt",
     "around", "mean", "within",
-    "=", "<>", "<", "<=", ">", ">=", "and", "or", "not", "is null", "case",
+    "=", "<>", "<", "<=", ">", ">=", "and", "or", "not", "is null", "surely", "case",
 ]  # fmt: skip
 """The operations on released values. `/` by zero is NULL, and NULL propagates as in SQL.
 
@@ -22,6 +22,8 @@ Operator = Literal[
 sum of products around the means, or its first argument if that is measured around the means already (`as_measured`).
 `mean` takes S(x) and n and returns S(x) / n, unless S(x) is measured around a centre. `within` takes a value and the
 ends of the range that it cannot leave.
+
+`surely` is true if the whole interval of its argument lies above 0, and false otherwise.
 
 `case` takes condition, value, condition, value, ..., default. `round` takes a value and a number of digits.
 """

@@ -317,7 +317,10 @@ def check_typed(call: exp.Expr, argument: exp.Expr) -> None:
 _MOST_JOINTLY = 16
 """The most columns in COUNT(DISTINCT (a, b, ...))."""
 
-_AGGREGATES = (exp.Count, exp.Sum, exp.Avg, *SPREADS, *PAIRED, *RANKED)
+TRUTHS = (exp.LogicalOr, exp.LogicalAnd)
+"""bool_or and bool_and, which `every` is, too."""
+
+_AGGREGATES = (exp.Count, exp.Sum, exp.Avg, *SPREADS, *PAIRED, *RANKED, *TRUTHS)
 
 
 def nested_aggregate(node: exp.Expr) -> UnsupportedSQL:
@@ -362,6 +365,8 @@ class Aggregates:
             return self._count(call, condition, label)
         if isinstance(call, RANKED):
             return self._rank(call, condition, label)
+        if isinstance(call, TRUTHS):
+            return self._truth(call, condition, label)
         if isinstance(call.this, exp.Distinct):
             return self._of_distinct(call, call.this, where, condition, label)
         check_typed(call, call.this)
@@ -398,6 +403,17 @@ class Aggregates:
         if isinstance(call, exp.Avg):
             return moments.average(self._centred(call.this))
         return moments.spread(call, self._centred(call.this))
+
+    def _truth(self, call: exp.Expr, condition: exp.Expr | None, label: str) -> ReleasedExpression:
+        """Bind bool_or: is it sure that some row meets the condition? bool_and: is it not, of the opposite?
+
+        A group without such rows is rarely taken for one with some, and one with few of them for one with none.
+        """
+        either = isinstance(call, exp.LogicalOr)
+        asked = bind_predicate(call.this if either else exp.Not(this=exp.Paren(this=copied(call.this))), self._scope)
+        met = asked if condition is None else conjunction([condition, asked])
+        some = Apply("surely", (self._add(BoundAggregate("count", None, met, label)),))
+        return some if either else Apply("not", (some,))
 
     def _rank(self, call: exp.Expr, condition: exp.Expr | None, label: str) -> ReleasedValue:
         """Bind a quantile or an extreme, which skips NULL."""

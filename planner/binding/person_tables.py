@@ -30,7 +30,7 @@ from planner.errors import UnsupportedSQL
 from planner.expressions.bind_scalar import bind_predicate, bind_scalar
 from planner.expressions.predicates import conjuncts
 from planner.expressions.scalar import Calendar, Scalar, unfit
-from planner.parsing.aggregate_spellings import SUM_BY_KEY
+from planner.parsing.aggregate_spellings import SUM_BY_KEY, truth_as_extreme
 from planner.parsing.postgres_parser import LABEL
 from planner.policy.policy import ColumnPolicy
 from planner.released_expression import Apply, ReleasedExpression, ReleasedValue
@@ -279,6 +279,9 @@ class PersonRows(OwnRows):
             if key.written not in self._places:
                 self._enter_key(key)
             return self._column(alias, self._places[key.written])
+        extreme = truth_as_extreme(node)
+        if extreme is not None:
+            return self._read(extreme, alias)
         call = node.this if isinstance(node, exp.Filter) else node
         if isinstance(call, exp.AggFunc):
             return self._column(alias, self._entered(self._aggregated(node, call)))

@@ -9,7 +9,7 @@ from datetime import date, datetime
 
 from sqlglot import exp
 
-from planner.binding.aggregates import Aggregates
+from planner.binding.aggregates import TRUTHS, Aggregates
 from planner.binding.bound_query import BoundQuery
 from planner.binding.group_keys import GroupKeys, constant_place
 from planner.binding.limit_offset import construct_name, output_name
@@ -247,8 +247,11 @@ class ReleasedBinder(ReleasedArithmetic):
             return self.bind(node.this)
         aggregate = self._aggregates.bind(node)
         if aggregate is not None:
-            kind = self._aggregates.type_of(aggregate) if isinstance(aggregate, ReleasedValue) else "float8"
-            return Released(aggregate, kind)
+            called = node.this if isinstance(node, exp.Filter) else node
+            kind: ResultType = "bool" if isinstance(called, TRUTHS) else "float8"
+            return Released(
+                aggregate, self._aggregates.type_of(aggregate) if isinstance(aggregate, ReleasedValue) else kind
+            )
         if isinstance(node, exp.Column):
             hint = "add it to GROUP BY, or aggregate it"
             message = f"column {node.name!r} is neither in GROUP BY nor inside an aggregate"

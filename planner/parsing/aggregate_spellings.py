@@ -11,30 +11,48 @@ from planner.sql.trees import around, cast_sql, copied, joined_texts, named_sql,
 
 
 def truth_aggregates(tree: exp.Query) -> None:
-    """Rewrite `bool_or(c)` to `min((NOT (c))::int) = 0`, bool_and and every to `max((NOT (c))::int) = 0`, in place.
-
-    Both skip NULL and are NULL without a value. NOT takes conditions only. Per person they are exact. Over people
-    they are extremes, which about k of them lie beyond, so no answer hangs on one person. Windows stay as they are.
+    """Rewrite `every(c)` to `bool_and(c)`, and name the columns of both and of bool_or as PostgreSQL does, in place.
 
     >>> from sqlglot import parse_one
-    >>> tree = parse_one("SELECT bool_or(a > 1) FILTER (WHERE b), every(b) AS e FROM t", dialect="postgres")
+    >>> tree = parse_one("SELECT bool_or(a) FILTER (WHERE b), every(b) AS e FROM t", dialect="postgres")
     >>> truth_aggregates(tree)
     >>> tree.sql("postgres")
-    'SELECT MIN(CAST((NOT (a > 1)) AS INT)) FILTER(WHERE b) = 0 AS "bool_or", MAX(CAST((NOT (b)) AS INT)) = 0 AS e \
-FROM t'
+    'SELECT BOOL_OR(a) FILTER(WHERE b) AS "bool_or", BOOL_AND(b) AS e FROM t'
     """
     for node in nodes(tree):
-        found = _of_truths(node)
-        whole = node.parent if isinstance(node.parent, exp.Filter) and node.arg_key == "this" else node
-        if found is None or whole.parent is None or isinstance(whole.parent, exp.Window):
+        every = isinstance(node, exp.Anonymous) and node.name.lower() == "every" and len(node.expressions) == 1
+        name = "every" if every else _TRUTHS.get(type(node))
+        if name is None:
             continue
-        kind, name, condition = found
-        denied = exp.Paren(this=exp.Not(this=exp.Paren(this=condition)))
-        extreme: exp.Expr = kind(this=cast_sql(denied, "INT"))
-        extreme.meta.update({LABEL: node.sql("postgres"), **node.meta})
-        node.replace(extreme)
-        whole = whole if whole is not node else extreme
-        _put(whole, name, exp.EQ(this=copied(whole), expression=exp.Literal.number(0)))
+        call = exp.LogicalAnd(this=node.expressions[0]) if every else node
+        if every:
+            call.meta.update({LABEL: node.sql("postgres"), **node.meta})
+            node.replace(call)
+        whole: exp.Expr = call
+        while isinstance(whole.parent, (exp.Filter, exp.Window)) and whole.arg_key == "this":
+            whole = whole.parent
+        if isinstance(whole.parent, exp.Select) and whole.arg_key == "expressions":
+            whole.replace(named_sql(copied(whole), name))
+
+
+_TRUTHS: dict[type[exp.Expr], str] = {exp.LogicalOr: "bool_or", exp.LogicalAnd: "bool_and"}
+
+
+def truth_as_extreme(node: exp.Expr) -> exp.Expr | None:
+    """`bool_or(c)` as `max((true AND (c))::int) = 1`, bool_and with min; None for other nodes.
+
+    Both skip NULL, and are NULL without a value. AND takes conditions only.
+    """
+    call = node.this if isinstance(node, exp.Filter) else node
+    if not isinstance(call, (exp.LogicalOr, exp.LogicalAnd)):
+        return None
+    truth = exp.And(this=exp.Boolean(this=True), expression=exp.Paren(this=copied(call.this)))
+    kind = exp.Max if isinstance(call, exp.LogicalOr) else exp.Min
+    extreme: exp.Expr = kind(this=cast_sql(exp.Paren(this=truth), "INT"))
+    extreme.meta.update(call.meta)
+    if isinstance(node, exp.Filter):
+        extreme = exp.Filter(this=extreme, expression=copied(node.expression))
+    return exp.EQ(this=extreme, expression=exp.Literal.number(1))
 
 
 def quantile_arrays(tree: exp.Query) -> None:
@@ -141,13 +159,3 @@ def _put(node: exp.Expr, name: str, value: exp.Expr) -> None:
     """Replace a node; in a select list it keeps the name that PostgreSQL gives it."""
     listed = isinstance(node.parent, exp.Select) and node.arg_key == "expressions"
     node.replace(named_sql(value, name) if listed else value)
-
-
-def _of_truths(node: exp.Expr) -> tuple[type[exp.Expr], str, exp.Expr] | None:
-    """The extreme that an aggregate of conditions is, its name and its argument; None for other nodes."""
-    if isinstance(node, exp.LogicalOr):
-        return exp.Min, "bool_or", node.this
-    if isinstance(node, exp.LogicalAnd):
-        return exp.Max, "bool_and", node.this
-    every = isinstance(node, exp.Anonymous) and node.name.lower() == "every" and len(node.expressions) == 1
-    return (exp.Max, "every", node.expressions[0]) if every else None

@@ -50,7 +50,7 @@ _INSTEAD: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("write date_bin('15 minutes', x, TIMESTAMP '2024-01-01')", ("time_bucket*",)),
     (_GROUPS, ("string_agg", "array_agg", "group_concat", "listagg", "json*_agg", "any_value", "arg_m*", "m??_by")),
     ("ask for count(*) FILTER (WHERE condition)",
-     ("bool_*", "every", "countif", "count_if", "logical_*")),
+     ("countif", "count_if", "logical_*")),
     ("write sum(CASE WHEN condition THEN x END)", ("sumif", "sum_if", "avgif", "avg_if")),
     ("write count(DISTINCT x)", ("approx_count_distinct", "approx_distinct", "uniq*", "hll_*")),
     ("select its parts as columns of their own", ("json*_build*", "to_json*", "row_to_json", "json*_object")),
@@ -128,7 +128,8 @@ ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
     **functions.PARTS,
     **dict.fromkeys(
         (exp.From, exp.Where, exp.Having, exp.Exists, exp.Avg, exp.Sum, exp.Median, exp.PercentileCont,
-         exp.PercentileDisc, exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop),
+         exp.PercentileDisc, exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop, exp.LogicalOr,
+         exp.LogicalAnd),
         frozenset({"this"}),
     ),
     **dict.fromkeys(

@@ -154,6 +154,8 @@ class _Parts:
         absent = [key for key in keys if not any(alike(key, one) for one in present)]
 
         def at_level(tree: exp.Expr) -> exp.Expr:
+            if any(alike(tree, key) for key in present):
+                return copied(tree)
             if any(alike(tree, key) for key in absent):
                 return exp.Null()
             if isinstance(tree, exp.Grouping):
@@ -182,7 +184,7 @@ class _Parts:
         return made
 
     def _over(self, inner: exp.Query, where: exp.Expr | None) -> exp.Select:
-        shown = [named_sql(bound_column(_INNER, f"c{place}"), name) for place, name in enumerate(self._names, 1)]
+        shown = [named_sql(self._shown(f"c{place}"), name) for place, name in enumerate(self._names, 1)]
         outer = exp.Select(expressions=shown)
         outer.set(
             "from_", exp.From(this=exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier(_INNER))))
@@ -195,6 +197,10 @@ class _Parts:
             if self._select.args.get(part) is not None:
                 outer.set(part, copied(self._select.args[part]))
         return outer
+
+    def _shown(self, name: str) -> exp.Expr:
+        """Return a column of the inner SELECT; a NULL itself, which has no type yet."""
+        return exp.Null() if isinstance(self._inner[name], exp.Null) else bound_column(_INNER, name)
 
     def _meant(self, written: exp.Expr) -> exp.Expr:
         return meant_key(written.unnest(), self._select.expressions, self._names_column)

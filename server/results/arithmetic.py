@@ -295,6 +295,13 @@ def is_null(operand: Column) -> Column:
     return truth(operand.null, never, operand.may_be_null, operand.may_be_known, never)
 
 
+def surely(operand: Column) -> Column:
+    """Does the operand's whole interval lie above 0, per group; never NULL itself?"""
+    never = np.zeros(len(operand), np.bool_)
+    sure = np.asarray(operand.may_be_known & (operand.low > 0) & ~operand.may_be_null)
+    return truth(sure, never, np.asarray(operand.high > 0), ~sure, never)
+
+
 def case(*arguments: Column) -> Column:
     """CASE: condition, value, condition, value, ..., default."""
     chooser = _Chooser(len(arguments[0]))

@@ -70,6 +70,7 @@ OPERATORS: dict[Operator, Callable[..., Column]] = {
     "or": arithmetic.either,
     "not": arithmetic.negated,
     "is null": arithmetic.is_null,
+    "surely": arithmetic.surely,
     "case": arithmetic.case,
     "coalesce": arithmetic.coalesce,
     "nullif": arithmetic.nullif,

@@ -63,6 +63,8 @@ def _apply(expression: Apply, values: list[Value]) -> Value:
         return next((value for value in values if value is not None), None)
     if name == "is null":
         return values[0] is None
+    if name == "surely":
+        return values[0] is not None and _numbers(values)[0] > 0
     if name in ("and", "or"):
         decisive = name == "or"
         if decisive in values:

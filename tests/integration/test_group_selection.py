@@ -74,6 +74,54 @@ def test_a_found_key_beside_a_public_one_adds_no_empty_groups(backend: DuckdbBac
     assert abs(int(answer.rows[0][3]) - 50) < 25  # type: ignore[arg-type]
 
 
+def test_a_list_names_the_groups_of_a_count_and_costs_as_much(backend: DuckdbBackend) -> None:
+    policy = visits_policy()
+    for sql in ("SELECT DISTINCT town FROM person", "SELECT town FROM person GROUP BY town ORDER BY town"):
+        answer = answer_visits(backend, policy, plan_visits(backend, policy, sql))
+        assert (answer.rows, answer.epsilon, answer.delta) == ((("Aalen",), ("Berne",), ("Calw",)), 4.0, 1e-6)
+
+
+def test_a_histogram_of_rows_per_person_needs_a_delta_and_no_column(backend: DuckdbBackend) -> None:
+    sql = "SELECT n, count(*) FROM (SELECT person, count(*) AS n FROM visit GROUP BY person) t GROUP BY n"
+    policy = visits_policy()
+    ((n, people),) = answer_visits(backend, policy, plan_visits(backend, policy, sql)).rows
+    assert n == 5 and abs(int(people) - 3000) < 60  # type: ignore[arg-type]
+
+
+def test_a_switch_opens_every_column_but_those_that_opt_out(backend: DuckdbBackend) -> None:
+    sql = "SELECT age % 7 AS a, place, count(*) FROM visit JOIN person ON person.id = person GROUP BY 1, 2"
+    every = visits_policy(privacy="discover = true")
+    assert every.discovers("visit", "minutes") and every.discovers("person", "id")
+    assert not plan_visits(backend, every, sql).domains[0].selects_partitions  # its values follow from a range
+    with pytest.raises(SensitivityUnbounded, match="belongs to one privacy unit"):
+        plan_visits(backend, every, "SELECT id, count(*) FROM person GROUP BY id")
+
+
+def test_sums_of_distinct_values_are_near_those_of_plain_sql(backend: DuckdbBackend) -> None:
+    """Everybody has one age, which thirty share. A sum is off by 400 with a chance of 1e-9."""
+    policy = visits_policy()
+    plan = plan_visits(
+        backend, policy, "SELECT sum(DISTINCT age), avg(DISTINCT age), sum(DISTINCT age - 50) FROM person"
+    )
+    answers = [answer_visits(backend, policy, plan) for _ in range(5)]
+    medians = [statistics.median(float(answer.rows[0][column]) for answer in answers) for column in range(3)]  # type: ignore[arg-type]
+    assert medians == pytest.approx([4950, 49.5, -50], abs=400)
+    assert 40 < medians[1] < 60
+
+
+def test_what_only_noise_says_is_not_sure(backend: DuckdbBackend) -> None:
+    """A condition that nobody meets is taken for met in 1 of 40 answers: in 3 of 5 with a chance of 2e-4."""
+    policy = visits_policy()
+    sql = "SELECT bool_or(age > 500), bool_or(age > 90), bool_and(age < 500), every(age < 50) FROM person"
+    answers = [answer_visits(backend, policy, plan_visits(backend, policy, sql)).rows[0] for _ in range(5)]
+    assert [statistics.mode(answer[column] for answer in answers) for column in range(4)] == [
+        False,
+        True,
+        True,
+        False,
+    ]
+
+
 def test_an_expression_over_open_columns_is_found_too(backend: DuckdbBackend) -> None:
     policy = visits_policy()
     plan = plan_visits(backend, policy, "SELECT upper(town), count(*) FROM person GROUP BY 1")

@@ -33,6 +33,8 @@ ABOUT: dict[type[exp.Expr], tuple[str, str]] = {
     exp.Avg: ("avg(x), avg(DISTINCT x)", "sum and count, measured together"),
     exp.Min: ("min(x), min(x, k)", "a value of the declared range, drawn so that about k people lie beyond it"),
     exp.Max: ("max(x), max(x, k)", "like min"),
+    exp.LogicalOr: ("bool_or(c)", "is it 95% sure that some row meets c? Per person it is exact"),
+    exp.LogicalAnd: ("bool_and(c), every(c)", "is it not 95% sure that some row fails c? Per person it is exact"),
     exp.Median: ("median(x)", "the 0.5 quantile"),
     exp.PercentileCont: ("percentile_cont(q) WITHIN GROUP (ORDER BY x)", "a step of the declared range"),
     exp.PercentileDisc: ("percentile_disc(q) WITHIN GROUP (ORDER BY x)", "like percentile_cont"),
