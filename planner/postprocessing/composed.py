@@ -62,7 +62,7 @@ class Composed:
       parts: the questions, each different from the others; before each, those whose answers it reads.
       outer: the SELECT over their answers and public tables.
       tables: what parts read of the answers of earlier parts.
-      groups_more: are private rows grouped by the columns that meet an answer?
+      groups_more: are private rows grouped by columns that meet an answer, beside the written keys?
     """
 
     parts: tuple[Part, ...]

@@ -184,7 +184,7 @@ def decompose(
 
     Args:
       lists: are answers that are joined with private rows, or listed by IN, released before these are asked? Else the
-        rows are grouped by the columns that meet an answer (`beside_answers.py`).
+        rows are grouped by the columns that meet an answer (`beside_answers.py`), which suits columns that are keys.
     Returns: None if no split exists: a SELECT lists private rows, joins them with an answer in a way that does not
       add up, or has them in a subquery of a condition.
     Raises: StatementTooComplex for too many questions.
@@ -395,9 +395,9 @@ class _Decomposition:
         if self._lists:
             self._release_items(select, visible)
         beside = None if self._lists else self._part_from_answers(select, visible)
-        self.groups_more |= beside is not None
         adds_up = has_union(select, body)
         core = released_core(select, lambda name: self._names_column(select, name, visible), adds_up, beside)
+        self.groups_more |= core.more_keys
         for inner in subqueries(core.outer):
             self._condition(inner, visible)
         self._release_first(core.question, visible)

@@ -130,10 +130,12 @@ class ReleasedCore:
     Attributes:
       question: what is asked of private rows.
       outer: reads columns k1, k2, ... and a1, a2, ... of a relation named `answer`.
+      more_keys: is it grouped by columns beyond the written keys, which meet an answer?
     """
 
     question: exp.Select
     outer: exp.Select
+    more_keys: bool = False
 
     def over(self, answer: exp.Table | exp.Subquery) -> exp.Select:
         """Return the SELECT over the answer: its relation, or a query over several."""
@@ -168,6 +170,7 @@ class _Splitting:
         group = select.args.get("group")
         self._levels = adds_up or beside is not None or (group is not None and holds(group, *LEVELS))
         self._keys: list[exp.Expr] = []
+        self._more_keys = False
         self._aggregates: dict[str, tuple[str, exp.Expr]] = {}
 
     def core(self) -> ReleasedCore:
@@ -196,7 +199,7 @@ class _Splitting:
         if not question.expressions:
             raise NotComposed
         question.meta.update(select.meta)
-        return ReleasedCore(question, outer)
+        return ReleasedCore(question, outer, self._more_keys)
 
     def _outer(self) -> exp.Select:
         select = self._select
@@ -219,7 +222,9 @@ class _Splitting:
             outer.set("group", grouped)
         if self._beside is not None:
             outer.set("joins", [exp.Join(this=item) for item in self._beside.items])
+            written = len(self._keys)
             joined = conjunction(map(self._with_keys, self._beside.conditions))
+            self._more_keys = len(self._keys) > written
             if joined is not None:
                 outer.set("where", exp.Where(this=self._read(joined)))
         order = select.args.get("order")

@@ -232,7 +232,7 @@ class ReleasedRelation:
         if column not in self.ranges or cell is None:
             return cell if isinstance(cell, bool | int | float | None) else str(cell)
         low, high = self.ranges[column]
-        value = float(str(cell))
+        value = float(f"{float(str(cell)):.15g}")  # 44.85 and not 44.849999999999994, which would be less
         return None if math.isnan(value) else max(low, min(value, high))
 
 

@@ -54,6 +54,7 @@ def _composed(draw: random.Random) -> str:
         (
             f"SELECT max(q.n) AS most FROM ({one}) AS q",
             f"SELECT (SELECT max(q.n) FROM ({one}) AS q) - (SELECT min(r.n) FROM ({other}) AS r) AS between",
+            f"SELECT count(*) AS n FROM visit WHERE cost > (SELECT max(q.n) FROM ({one}) AS q)",
         )
     )
 
