@@ -10,6 +10,7 @@ import pytest
 
 from planner.errors import PlannerError
 from server.answers.work import Cached, Compose, Measure
+from server.answers.workload.workload import WorkloadItem, WorkloadRequest
 from server.backends.duckdb import DuckdbBackend
 from server.backends.postgres import PostgresBackend
 from server.backends.postgres_catalog import read_schema
@@ -182,3 +183,14 @@ def test_what_could_fail_for_some_value_is_refused_before_both(pipeline: Pipelin
         with pytest.raises(PlannerError):
             _asked(pipeline, sql, epsilon=1.0)
     assert ledger.charges("ada") == ()
+
+
+def test_it_may_be_a_question_of_a_workload(pipeline: Pipeline, ledger: Ledger) -> None:
+    items = (WorkloadItem(ABOVE), WorkloadItem("SELECT count(*) FROM orders"))
+    request = WorkloadRequest("ada", items, epsilon=2.0, request_id="request-1")
+    told = pipeline.explain_workload(request)
+    answered = pipeline.workload(request)
+    assert (
+        told.charge_epsilon == pytest.approx(answered.epsilon) == pytest.approx(sum(e for e, _ in _charges(ledger)))
+    )
+    assert pipeline.workload(request).epsilon == 0.0
