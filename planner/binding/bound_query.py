@@ -46,14 +46,17 @@ class PersonColumn:
 class PersonTable:
     """The definition of a per-person subquery: the join, its columns, the position of its SELECT.
 
-    `partitions`: for window functions over its rows, the columns of each PARTITION BY, and its position; None for
-    groups.
+    Attributes:
+      partitions: for window functions over its rows, the columns of each PARTITION BY, and its position; None for
+        groups.
+      expands: may a row of the join become several, as the elements of a list?
     """
 
     query: BoundQuery
     columns: tuple[PersonColumn, ...]
     position: int | None = field(default=None, compare=False)
     partitions: Mapping[tuple[str, ...], int | None] | None = None
+    expands: bool = False
 
     @property
     def parts(self) -> tuple[tuple[str, ...], ...]:

@@ -15,6 +15,7 @@ from planner.binding.conditions import is_strict, normal_form
 from planner.binding.derived_columns import NAMESPACE, named, project, select_project_join, within_view
 from planner.binding.group_keys import GroupKeys
 from planner.binding.lateral import decorrelated, lateral_select, only_joins
+from planner.binding.listed_rows import ListedRows
 from planner.binding.outer_select import groups_itself, inner_answer
 from planner.binding.person_tables import (
     OwnRows,
@@ -358,6 +359,8 @@ class _FromClause:
 
     def _lateral(self, node: exp.Lateral) -> tuple[list[Source], Sequence[exp.Expr], bool]:
         """Enter a LATERAL subquery: its source, the conditions of its join, and whether there is always one row."""
+        if isinstance(node.this, exp.Unnest):
+            return self._listed(node)
         select, position = lateral_select(node), position_of(node)
         name, columns = named_as(node)
         visible = common_tables(select, self._visible)
@@ -384,6 +387,21 @@ class _FromClause:
         apart = decorrelated(select, name, is_own)
         source = self.scope.add(self._derived(name, apart.select, visible, columns, position), position)
         return [source], apart.conditions, apart.one_row
+
+    def _listed(self, node: exp.Lateral) -> tuple[list[Source], Sequence[exp.Expr], bool]:
+        """Enter the elements of a list, and join them with the row that holds it."""
+        tables, position = self._flat.tables.apart(), position_of(node)
+        rows = ListedRows(node, self.scope, tables)
+        name, columns = named_as(node)
+        made = self._flat.tables.name_person(name)
+        first = len(self.scope.tables)
+        alias = self._flat.tables.add(name or made, Table(made, "", (), (), ()), position).alias
+        element = rows.columns(alias)[-1][1]
+        query = BoundQuery(tuple(tables.entries), (), (), (), Display())
+        self._flat.tables.complete_person(alias, *rows.table(query, made), tables)
+        shown = named([(columns[0] if columns else name or "unnest", element)], (), position)
+        source = Source(name, None, shown, first, len(self.scope.tables))
+        return [self.scope.add(source, position)], rows.conditions(alias), False
 
     def _counted_from_zero(self, source: Source) -> Source:
         """Let the counts of a per-person subquery that a LEFT JOIN does not find be zero."""

@@ -17,6 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from typing import ClassVar
 
 from sqlglot import exp
 
@@ -105,6 +106,8 @@ def may_identify_a_person(keys: Sequence[BoundKey], tables: Tables) -> bool:
 class OwnRows(ABC):
     """The columns of a table of one person's rows, given the names, tables and conditions of a SELECT's FROM."""
 
+    expands: ClassVar = False
+
     def __init__(self, select: exp.Select, scope: Scope, tables: Tables, given: Sequence[exp.Expr]) -> None:
         self._select = select
         self._scope = scope
@@ -121,7 +124,7 @@ class OwnRows(ABC):
         """
         columns = tuple(column.column for column in self._columns)
         assert len({column.name for column in columns}) == len(columns), "each has a name of its own"
-        person = PersonTable(query, tuple(self._columns), position_of(self._select), self._partitions())
+        person = PersonTable(query, tuple(self._columns), position_of(self._select), self._partitions(), self.expands)
         return Table(name, "", columns, (), ()), person
 
     def _partitions(self) -> Mapping[tuple[str, ...], int | None] | None:
@@ -157,6 +160,14 @@ class OwnRows(ABC):
                 return index
         self._columns.append(made)
         return len(self._columns) - 1
+
+    def _own(self, column: exp.Column) -> int:
+        """Enter a column of the rows."""
+        known = self._tables.catalog_column(column)
+        made = replace(known, name=f"k{len(self._columns) + 1}", nullable=self._scope.may_be_null(column), nan=False)
+        declared = self._scope.declared(column)[1]
+        ref = column_ref(column)
+        return self._entered(PersonColumn(made, copied(column), declared, ref, is_key=True, label=column.name))
 
     def _aggregated(self, node: exp.Expr, call: exp.Expr) -> PersonColumn:
         """Bind an aggregate with its FILTER."""

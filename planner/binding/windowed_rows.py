@@ -34,7 +34,6 @@ from planner.sql.trees import (
     aggregates,
     bound_column,
     children,
-    column_ref,
     copied,
     fold,
     holds,
@@ -244,14 +243,6 @@ class WindowedRows(OwnRows):
         if isinstance(node, exp.Column):
             return self._column(alias, self._own(node))
         return rebuilt(node, lambda part: self._read(part, alias))
-
-    def _own(self, column: exp.Column) -> int:
-        """Enter a column of the rows."""
-        known = self._tables.catalog_column(column)
-        made = replace(known, name=f"k{len(self._columns) + 1}", nullable=self._scope.may_be_null(column), nan=False)
-        declared = self._scope.declared(column)[1]
-        ref = column_ref(column)
-        return self._entered(PersonColumn(made, copied(column), declared, ref, is_key=True, label=column.name))
 
     def _window(self, node: exp.Window, alias: str) -> exp.Expr:
         call = node.this.this if isinstance(node.this, exp.Filter) else node.this

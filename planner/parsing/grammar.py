@@ -170,6 +170,8 @@ _ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
     exp.Distinct: ALLOWED[exp.Distinct] | {"on"},
     exp.Window: frozenset({"this", "partition_by", "order", "spec", "over", "alias"}),
     exp.Lateral: frozenset({"this", "alias"}),
+    exp.Unnest: frozenset({"expressions"}),
+    **dict.fromkeys((exp.StringToArray, exp.RegexpSplit), frozenset({"this", "expression"})),
     exp.WindowSpec: frozenset({"kind", "start", "start_side", "end", "end_side"}),
     **dict.fromkeys(_OF_WINDOWS, frozenset({"this", "offset", "default"})),
 }
@@ -374,7 +376,11 @@ def _misplaced(node: exp.Expr, root: exp.Expr) -> Refusal | None:
     if isinstance(node, exp.Distinct) and node.args.get("on") is not None and node.parent is root:
         return *_PARTS["on"], node
     if isinstance(node, _OF_WINDOWS) and not isinstance(node.parent, exp.Window):
-        return *unknown_construct(node)[:2], node
+        return unknown_construct(node)
+    if isinstance(node, (exp.StringToArray, exp.RegexpSplit)) and not isinstance(node.parent, exp.Unnest):
+        return unknown_construct(node)
+    if isinstance(node, exp.Unnest) and not isinstance(node.parent, exp.Lateral):
+        return unknown_construct(node)
     if isinstance(node, exp.Window):
         listed: exp.Expr = node
         while listed.parent is not None and not isinstance(listed.parent, exp.Select):

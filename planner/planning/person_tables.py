@@ -29,7 +29,8 @@ which are functions of the tuples in their partitions:
    the database stores or how many workers it has. Without that key the order of equal rows may depend on other
    people's rows. If a table has no key, these functions are refused.
 
-So the rows of u in T are functions of the tuples of u in J, and those of v are gone with v, as above.
+So the rows of u in T are functions of the tuples of u in J, and those of v are gone with v, as above. The same holds
+if a tuple becomes several rows, one for each element of a list in it (`planner.binding.listed_rows`).
 """
 
 from __future__ import annotations
@@ -144,7 +145,7 @@ class _Made:
         most = tuples_per_unit(query, found, JoinSteps(query, found, policy), schema, policy)
         declared = TablePolicy(
             columns={one.column.name: _declared(one, most, query, policy) for one in person.columns},
-            rows=size.most_tuples,
+            rows=None if person.expands else size.most_tuples,
         )
         rows = _rows(query, found, person, owner, units, row)
         return cls(replace(entry, table=table, rows=rows), person, declared, inner.size(size))
@@ -258,6 +259,8 @@ def _key(
     Else all keys. It asks `groups_per_unit` as if those columns were an owner's. A row of a windowed subquery has the
     key of its tuple, if the subquery shows it; None otherwise.
     """
+    if person.expands:
+        return None
     if person.partitions is not None:
         shown = {found.equalities.find(column.key): column.column.name for column in person.columns if column.key}
         names = [shown.get(found.equalities.find(column)) for column in row or ()]

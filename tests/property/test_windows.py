@@ -25,6 +25,8 @@ from tests.property.clinic_world import (
 )
 from tests.support.seeds import SEED, examples
 
+_LIST = "string_to_array(CASE WHEN x = 1 THEN '1,1' WHEN x = 2 THEN '2,1,2' END, ',')"
+
 OWN = {
     "the first row": "SELECT count(*) FROM (SELECT x, row_number() OVER (PARTITION BY person ORDER BY x, id) AS n"
     " FROM visit) AS t WHERE n = 1 AND x = 1",
@@ -69,6 +71,11 @@ OWN = {
     "several windows": "SELECT count(*) FROM (SELECT row_number() OVER (PARTITION BY l.visit ORDER BY l.id) AS n,"
     " count(*) OVER (PARTITION BY v.person, l.x) AS m FROM line AS l JOIN visit AS v ON v.id = l.visit) AS t"
     " WHERE n = m",
+    "a list": f"SELECT count(*) FROM visit AS v, unnest({_LIST}) AS t(e) WHERE e = '1'",
+    "no list": f"SELECT count(*) FROM visit AS v LEFT JOIN LATERAL unnest({_LIST}) AS t(e) ON true"
+    " WHERE e IS NULL OR e = '2'",
+    "elements of a person": "SELECT count(*) FROM (SELECT person, e, count(*) AS n FROM (SELECT person,"
+    f" unnest({_LIST}) AS e FROM visit) AS s GROUP BY person, e) AS t WHERE n > 1",
     "over windows": "WITH a AS (SELECT person, x, row_number() OVER (PARTITION BY person ORDER BY id) AS n FROM"
     " visit), b AS (SELECT person, n, lead(x) OVER (PARTITION BY person ORDER BY n) AS y FROM a) SELECT count(*)"
     " FROM b WHERE y = n",
@@ -102,6 +109,9 @@ OTHERS = {
     " LIMIT 1) AS t",
     "LATERAL of a ward": "SELECT count(*) FROM ward AS w CROSS JOIN LATERAL (SELECT v.id FROM visit AS v WHERE v.x ="
     " w.x ORDER BY v.id LIMIT 1) AS t",
+    "a list of two": "SELECT count(*) FROM shared AS s, unnest(string_to_array(s.x::text, '0')) AS t(e)",
+    "a list of a ward": "SELECT count(*) FROM ward AS w JOIN visit AS v ON v.id = w.id,"
+    " unnest(string_to_array(w.x::text, '0')) AS t(e)",
     "a limit": "SELECT count(*) FROM (SELECT row_number() OVER (PARTITION BY person ORDER BY id) AS n FROM visit"
     " LIMIT 2) AS t WHERE n = 1",
 }

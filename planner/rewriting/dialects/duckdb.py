@@ -381,9 +381,20 @@ def _aggregate(call: exp.Expr, value: Typed, distinct: bool) -> Typed:
     return Typed(as_decimal(sql, kind), kind)
 
 
+def _elements(node: exp.Expr, write: Write) -> Typed:
+    """The elements of a list, or of a text that is split by a separator without a pattern."""
+    split = node.this
+    if isinstance(split, exp.Column):
+        return Typed(exp.Explode(this=write(split).sql), _OTHER)
+    text, by = split.expressions if isinstance(split, exp.Anonymous) else (split.this, split.expression)
+    parts = exp.Anonymous(this="STRING_SPLIT", expressions=[write(text).sql, by.copy()])
+    return Typed(exp.Explode(this=parts), _TEXT)
+
+
 _AGGREGATES: Handlers = {
     **dict.fromkeys((exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max, exp.Filter), SHARED.aggregate(_aggregate)),
     exp.Window: window,
+    exp.Explode: _elements,
 }
 """For subqueries that act as tables, and for statements over public tables."""
 
