@@ -20,7 +20,7 @@ from planner.limits import check_depth, check_length, check_nesting
 from planner.parsing.aggregate_spellings import quantile_arrays, symmetric_sums, truth_aggregates
 from planner.parsing.grammar import check_grammar
 from planner.parsing.lexer import Lexeme, lex, scan
-from planner.parsing.list_elements import lists_in_from
+from planner.parsing.list_elements import list_conditions, lists_in_from
 from planner.parsing.lists import counted_series, listed_series, unnested_arrays, written_values
 from planner.parsing.postgres_parser import mark_keywords, postgres_parser, tokens_of
 from planner.parsing.spellings import (
@@ -173,6 +173,8 @@ def _write_out(tree: exp.Query, tokens: Sequence[Token], upper: str) -> None:
         written_moments(tree, {token.text for token in tokens if token.token_type is TokenType.STRING})
     if "UNNEST" in upper or "_TO_TABLE" in upper:
         lists_in_from(tree)
+    if "STRING_TO_ARRAY" in upper:
+        list_conditions(tree)
     if "INTERVAL" in upper:
         interval_sums(tree)
         overlaps(tree)

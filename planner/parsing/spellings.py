@@ -37,7 +37,7 @@ def memberships(tree: exp.Query) -> None:
     """
     for node in nodes(tree):
         if isinstance(node, (exp.EQ, exp.NEQ)):
-            array = _array(node)
+            array = compared_array(node)
             if array is None:
                 continue
             if isinstance(constant(array), exp.Null):
@@ -56,7 +56,7 @@ def among(value: exp.Expr, elements: Sequence[exp.Expr], *, denied: bool = False
     return exp.Not(this=exp.Paren(this=inside)) if denied else inside
 
 
-def _array(node: exp.EQ | exp.NEQ) -> exp.Expr | None:
+def compared_array(node: exp.EQ | exp.NEQ) -> exp.Expr | None:
     """The array that a value is compared with; None for anything else."""
     right, denied = node.expression, isinstance(node, exp.NEQ)
     array: exp.Expr | None = right.this if isinstance(right, exp.All if denied else exp.Any) else None
