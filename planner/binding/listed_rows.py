@@ -22,7 +22,7 @@ from planner.expressions.bind_scalar import bind_scalar
 from planner.policy.policy import ColumnPolicy
 from planner.schema import Column
 from planner.sql.sql_types import Family
-from planner.sql.trees import bound_column, cast_sql, column_ref, columns_of, copied, position_of
+from planner.sql.trees import LEAVES, bound_column, cast_sql, column_ref, columns_of, position_of, rebuilt
 
 _HINT = "split a text column of one table by a written separator: unnest(string_to_array(x, ','))"
 
@@ -36,7 +36,7 @@ class ListedRows(OwnRows):
         """Bind the list. `tables`: an empty collection, for the row that holds it. Raises: UnsupportedSQL."""
         listed = node.this.expressions[0]
         super().__init__(exp.Select(), Scope(tables), tables, ())
-        self._position = position_of(node)
+        self._position, self._listed = position_of(node), node
         text = listed.this if isinstance(listed, (exp.StringToArray, exp.RegexpSplit)) else listed
         value = scope.bind(text)
         of = {column_ref(column)[0] for column in columns_of(value)}
@@ -55,7 +55,10 @@ class ListedRows(OwnRows):
 
     def columns(self, alias: str) -> list[tuple[str, exp.Expr]]:
         """The elements, and the key of their row, as (name, expression)."""
-        return [(column.column.name, self._column(alias, place)) for place, column in enumerate(self._columns)]
+        return [
+            (column.column.name, self._column(alias, place, self._listed))
+            for place, column in enumerate(self._columns)
+        ]
 
     def conditions(self, alias: str) -> list[exp.Expr]:
         """The equalities with the row that holds the list."""
@@ -69,12 +72,12 @@ class ListedRows(OwnRows):
         return {tuple(one.column.name for one in self._columns if one.is_key): self._position}
 
     def _moved(self, node: exp.Expr) -> exp.Expr:
-        made = copied(node)
-        if isinstance(made, exp.Column):
-            return _bound(self._inner.alias, made.name)
-        for column in columns_of(made):
-            column.replace(_bound(self._inner.alias, column.name))
-        return made
+        """The list's expression over the row in the table."""
+        if isinstance(node, exp.Column):
+            made = _bound(self._inner.alias, node.name)
+            made.meta.update(node.meta)
+            return made
+        return node if type(node) in LEAVES else rebuilt(node, self._moved)
 
     def _enter(self, listed: exp.Expr, value: exp.Expr) -> None:
         for name in self.key:

@@ -148,9 +148,13 @@ class OwnRows(ABC):
     def conditions(self, alias: str) -> list[exp.Expr]:
         """Bind the conditions on its rows over the table's columns."""
 
-    def _column(self, alias: str, index: int) -> exp.Column:
+    def _column(self, alias: str, index: int, at: exp.Expr | None = None) -> exp.Column:
+        """A column of the table, at the position of what it stands for."""
         column = bound_column(alias, self._columns[index].column.name)
         column.meta["bound"] = True
+        position = None if at is None else position_of(at)
+        if position is not None:
+            column.meta["start"] = position - 1
         return column
 
     def _entered(self, made: PersonColumn) -> int:
@@ -289,13 +293,13 @@ class PersonRows(OwnRows):
             key = self.keys.keys[place]
             if key.written not in self._places:
                 self._enter_key(key)
-            return self._column(alias, self._places[key.written])
+            return self._column(alias, self._places[key.written], node)
         extreme = truth_as_extreme(node)
         if extreme is not None:
             return self._read(extreme, alias)
         call = node.this if isinstance(node, exp.Filter) else node
         if isinstance(call, exp.AggFunc):
-            return self._column(alias, self._entered(self._aggregated(node, call)))
+            return self._column(alias, self._entered(self._aggregated(node, call)), node)
         if isinstance(node, exp.Column):
             message = f"column {node.name!r} is neither in GROUP BY nor inside an aggregate"
             raise UnsupportedSQL(message, hint="add it to GROUP BY, or aggregate it", at=node)

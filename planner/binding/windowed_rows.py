@@ -206,7 +206,7 @@ class WindowedRows(OwnRows):
                     hint = "name the columns, each with an alias of its own"
                     raise UnsupportedSQL(f"* has several columns {name!r} here", hint=hint, at=item)
                 if isinstance(meaning, tuple):
-                    found.append((name, self._column(alias, self._own(bound_column(*meaning)))))
+                    found.append((name, self._column(alias, self._own(bound_column(*meaning)), item)))
                 else:
                     found.append((name, self._read(self._tables.expand(meaning, position_of(item)), alias)))
         return found
@@ -241,7 +241,7 @@ class WindowedRows(OwnRows):
         if isinstance(node, exp.Window):
             return self._window(node, alias)
         if isinstance(node, exp.Column):
-            return self._column(alias, self._own(node))
+            return self._column(alias, self._own(node), node)
         return rebuilt(node, lambda part: self._read(part, alias))
 
     def _window(self, node: exp.Window, alias: str) -> exp.Expr:
@@ -253,7 +253,7 @@ class WindowedRows(OwnRows):
         default = call.args.get("default") if isinstance(call, _BESIDE) else None
         made = self._value(node, call)
         label = str(node.this.meta.get(LABEL, "")) or f"{_name(call)}(...)"
-        value = self._column(alias, self._entered(replace(made, label=label)))
+        value = self._column(alias, self._entered(replace(made, label=label)), node.this)
         if default is None:
             return value
         reached = type(call)(this=exp.Literal.number(1), offset=call.args.get("offset"))
@@ -264,9 +264,6 @@ class WindowedRows(OwnRows):
     def _value(self, node: exp.Window, call: exp.Expr) -> PersonColumn:
         """Bind one window function as a column."""
         frame, order = _frame(node), node.args.get("order")
-        if isinstance(call, (*_RANKS, *_SHARES, *_BESIDE)) and node.args.get("spec") is not None:
-            hint = "leave the frame out: the function does not read it"
-            raise UnsupportedSQL("a frame of this function is not supported", hint=hint, at=call)
         if type(call) in _RANKS:
             self._check_ordered(call, node, needed=not _RANKS[type(call)])
             buckets = [] if not isinstance(call, exp.Ntile) else [_offset(call, call.this, least=1)]
@@ -417,7 +414,7 @@ def _frame(node: exp.Window) -> exp.WindowSpec | None:
         return None
     hint = "write ROWS BETWEEN 2 PRECEDING AND CURRENT ROW, with whole numbers"
     kind = spec.args.get("kind")
-    if kind not in ("ROWS", "RANGE") or spec.args.get("exclude"):
+    if kind not in ("ROWS", "RANGE"):
         raise UnsupportedSQL("this frame of a window is not supported", hint=hint, at=node.this)
     ends: list[str | exp.Expr | None] = []
     for part, missing in (("start", "CURRENT ROW"), ("end", "CURRENT ROW")):

@@ -206,6 +206,8 @@ _PARTS = {
     "with_ties": ("WITH TIES", "write FETCH FIRST 10 ROWS ONLY"),
     "percent": ("FETCH ... PERCENT", "write the number of rows"),
     "unnest": ("UNNEST", "write IN (value, ...)"),
+    "exclude": ("EXCLUDE", "leave it out"),
+    "offset": ("WITH ORDINALITY", "leave it out"),
 }
 
 _NAMES: dict[type[exp.Expr], tuple[str, str | None]] = {
