@@ -94,6 +94,15 @@ class BoundTable:
     person: PersonTable | None = None
     rows: exp.Select | None = None
 
+    @property
+    def row_key(self) -> tuple[str, ...] | None:
+        """A key that tells all rows apart, with NULL as a value; None without one.
+
+        Unique keys let several rows have a NULL. The keys of a per-person subquery come from its groups or rows.
+        """
+        known = {column.name for column in self.table.columns if self.person is not None or not column.nullable}
+        return next((key for key in self.table.keys if known.issuperset(key)), None)
+
 
 @dataclass(frozen=True)
 class BoundSemiJoin:

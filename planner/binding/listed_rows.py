@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from planner.binding.bound_query import BoundTable, PersonColumn
+from planner.binding.bound_query import PersonColumn
 from planner.binding.person_tables import OwnRows
 from planner.binding.scope import Scope, Tables
 from planner.errors import UnsupportedSQL
@@ -41,17 +41,12 @@ class ListedRows(OwnRows):
         value = scope.bind(text)
         of = {column_ref(column)[0] for column in columns_of(value)}
         entry = next((one for one in scope.tables if of == {one.alias}), None)
-        if entry is None or entry.person is not None or tables.is_public(entry.table) or not entry.table.keys:
+        if entry is None or entry.person is not None or tables.is_public(entry.table) or entry.row_key is None:
             message = "this list is not supported: its row needs a key, and an owner"
             raise UnsupportedSQL(message, hint=_HINT, at=node)
-        self.row: BoundTable = entry
+        self.row, self.key = entry, entry.row_key
         self._inner = tables.add(entry.name, entry.table, self._position)
         self._enter(listed, self._moved(value))
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        """The key of the row that holds the list."""
-        return self.row.table.keys[0]
 
     def columns(self, alias: str) -> list[tuple[str, exp.Expr]]:
         """The elements, and the key of their row, as (name, expression)."""

@@ -231,9 +231,9 @@ def _columns(person: PersonTable, unit: ForeignKey) -> tuple[Column, ...]:
 
 def _row_key(query: BoundQuery) -> tuple[ColumnRef, ...] | None:
     """Columns that identify a tuple: a key of each of its tables; None if one has none."""
-    if not all(entry.table.keys for entry in query.tables):
+    if any(entry.row_key is None for entry in query.tables):
         return None
-    return tuple((entry.alias, name) for entry in query.tables for name in entry.table.keys[0])
+    return tuple((entry.alias, name) for entry in query.tables for name in entry.row_key or ())
 
 
 def _with_row_key(person: PersonTable, query: BoundQuery, row: Sequence[ColumnRef] | None) -> PersonTable:
