@@ -479,9 +479,7 @@ class Aggregates:
         check_typed(call, argument)
         known = self._where_known(argument, condition)
         each = [self._distinct_value(part, position, name) for part in distinct.expressions]
-        value = (
-            joint_value(each) if keys else each[0]
-        )  # which determines the argument, so that equal ones weigh alike
+        value = joint_value(each) if keys else each[0]  # it determines the argument, so equal ones weigh alike
         kept = argument
         for unknown in filter(None, (is_null(key, self._scope) for key in keys)):
             kept = exp.Case(ifs=[exp.If(this=exp.Not(this=exp.Paren(this=unknown)), true=copied(kept))])

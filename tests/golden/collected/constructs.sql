@@ -78,8 +78,8 @@ SELECT avg(s), sum(a) FROM (
 
 -- [symmetric] Looker's sum of the one side of a fan-out.
 SELECT channel, sum(quantity),
-  COALESCE(CAST((SUM(DISTINCT (CAST(FLOOR(COALESCE(freight, 0) * (100 * 1.0)) AS DECIMAL(25, 0)))
+  COALESCE(CAST((SUM(DISTINCT (CAST(FLOOR(COALESCE(freight, 0) * (0.1 * 1.0)) AS DECIMAL(25, 0)))
     + ('x' || SUBSTR(MD5(orders.order_id::varchar), 17))::bit(64)::bigint::DECIMAL(65))
     - SUM(DISTINCT ('x' || SUBSTR(MD5(orders.order_id::varchar), 17))::bit(64)::bigint::DECIMAL(65))) AS DOUBLE PRECISION)
-    / CAST((100 * 1.0) AS DOUBLE PRECISION), 0) AS freight
+    / CAST((0.1 * 1.0) AS DOUBLE PRECISION), 0) AS freight
 FROM orders JOIN order_items ON order_items.order_id = orders.order_id GROUP BY channel;

@@ -152,6 +152,13 @@ def test_a_select_item_that_cannot_be_released_is_refused() -> None:
         assert_refused(planned, f"SELECT {item} FROM lineitem", error, word)
 
 
+def test_sums_of_distinct_values_are_never_counted_per_unit() -> None:
+    """They would be numbers of values, or have the threshold of one."""
+    plan = planned("SELECT sum(DISTINCT c_acctbal), avg(DISTINCT c_acctbal) FROM customer")
+    assert [(one.adds_values, one.determined, one.owned) for one in plan.releases[:2]] == [(True, False, False)] * 2
+    assert plan.releases[-1].determined and not plan.releases[-1].adds_values
+
+
 def test_counts_of_distinct_values() -> None:
     plan = planned(
         "SELECT count(DISTINCT o_custkey), count(DISTINCT l_orderkey), count(DISTINCT l_suppkey) "
