@@ -21,7 +21,6 @@ REFUSED = {
     "SELECT count(*) FROM employees e WHERE 2 > (SELECT count(*) FROM employees x WHERE x.salary > e.salary)": "rank",
     "SELECT count(*) FROM employees WHERE salary > (SELECT salary FROM employees)": "rows, and no answer",
     "SELECT count(*) FROM employees WHERE first_name = (SELECT 'a' || count(*) FROM employees)": "a text of numbers",
-    "SELECT (SELECT max(order_date) FROM orders) - order_date AS d, count(*) FROM orders GROUP BY 1": "its groups",
 }
 """What is refused, and why."""
 
