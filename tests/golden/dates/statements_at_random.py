@@ -49,7 +49,7 @@ def statement(seed: int) -> str:
 
 
 def _filled(form: str, draw: random.Random, depth: int = 0) -> str:
-    parts = []
+    parts: list[str] = []
     for piece in form.split("{"):
         hole, _, rest = piece.partition("}")
         if not parts:

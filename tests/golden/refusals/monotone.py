@@ -88,8 +88,8 @@ NOT_MONOTONE = (
     Refusal("SELECT ^DISTINCT ON (o_custkey) o_orderstatus FROM orders", UnsupportedSQL, "DISTINCT ON",
      "in a subquery of FROM",
      "SELECT count(*) FROM (SELECT DISTINCT ON (o_custkey) o_orderstatus FROM orders) x"),
-    Refusal("WITH ^RECURSIVE x AS (SELECT src FROM knows) SELECT count(*) FROM x", UnsupportedSQL, "RECURSIVE",
-     "as many times as the path is long", "SELECT count(*) FROM knows a JOIN knows b ON a.dst = b.src"),
+    Refusal("WITH ^RECURSIVE x AS (SELECT src FROM knows UNION SELECT src FROM x) SELECT count(*) FROM x",
+     UnsupportedSQL, "RECURSIVE", "as many times as the path is long", "SELECT count(*) FROM knows a JOIN knows b ON a.dst = b.src"),
     Refusal("SELECT avg(x.o_totalprice) FROM orders a, LATERAL (SELECT o_totalprice FROM orders o WHERE o.o_custkey ="
      " a.o_custkey AND ^o.o_orderdate > a.o_orderdate ORDER BY o_orderdate LIMIT 1) AS x", UnsupportedSQL, "LATERAL",
      "window function", "SELECT avg(x) FROM (SELECT lead(o_totalprice) OVER (PARTITION BY o_custkey"
@@ -102,7 +102,7 @@ NOT_MONOTONE = (
      "SELECT count(DISTINCT a.c_custkey) FROM customer a WHERE NOT EXISTS (SELECT 1 FROM orders AS b"
      " WHERE b.o_custkey = a.c_custkey)"),
     Refusal("SELECT count(*) FROM ^generate_series(1, 10)", UnsupportedSQL, "generate_series",
-     "date_trunc('day', x)", "SELECT date_trunc('day', o_orderdate), count(*) FROM orders GROUP BY 1"),
+     "public table", "SELECT count(*) FROM nation"),
     Refusal("SELECT count(*) FROM orders, (^VALUES (1), (2)) AS v(x)", UnsupportedSQL, "VALUES", "x IN (value",
      f"{_ORDERS} WHERE o_orderkey IN (1, 2)"),
 )  # fmt: skip

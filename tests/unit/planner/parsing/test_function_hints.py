@@ -38,7 +38,7 @@ HINTS = [
     ("SELECT ^histogram(c_acctbal), count(*) FROM customer GROUP BY 1", UnsupportedSQL, "width_bucket(x"),
     ("SELECT to_char(o_orderdate, ^'J'), count(*) FROM orders GROUP BY 1", UnsupportedSQL, "YYYY, MM"),
     ("SELECT count(*) FROM orders WHERE ^age(o_orderdate, o_orderdate) IS NULL", UnsupportedSQL, "year FROM age"),
-    ("SELECT count(*) FROM orders WHERE ^make_date(2024, 13, 1) > o_orderdate", UnsupportedSQL, "date_trunc("),
+    ("SELECT count(*) FROM orders WHERE ^make_date(2024, 13, 1) > o_orderdate", UnsupportedSQL, "literal date"),
     ("SELECT count(*) FROM orders WHERE ^regexp_replace(o_clerk, 'a', 'b') = 'x'", UnsupportedSQL, "replace(x"),
     (f"SELECT sum(^l_shipdate::timestamp - l_commitdate::timestamp) {_JOINED}", UnsupportedSQL, "extract(epoch"),
     ("SELECT ^string_agg(c_name, ',') FROM customer", UnsupportedSQL, "group by"),

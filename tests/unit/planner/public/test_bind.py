@@ -39,7 +39,7 @@ REFUSED: list[tuple[type[PlannerError], str, str]] = [
     (UnknownTable, "no table", "SELECT * FROM §pg_catalog.nation"),
     (UnknownTable, "no table", "SELECT * FROM §other.nation"), (UnknownTable, "no table", 'SELECT * FROM §"NATION"'),
     (UnknownTable, "database 'tpch' does not exist", "SELECT * FROM §tpch.public.nation"),
-    (UnsupportedSQL, "RECURSIVE", "WITH §RECURSIVE a AS (SELECT 1 UNION SELECT 2) SELECT * FROM a"),
+    (UnsupportedSQL, "RECURSIVE", "WITH §RECURSIVE a AS (SELECT 1 UNION SELECT * FROM a) SELECT * FROM a"),
     (UnsupportedSQL, "LATERAL", "SELECT 1 FROM nation, §LATERAL (SELECT 1) AS q"),
     (UnknownColumn, "n_name", "SELECT 1 FROM nation, (SELECT §n_name) AS q"),
     (UnsupportedSQL, "generate_series", "SELECT * FROM §generate_series(1, 3)"),
