@@ -102,7 +102,7 @@ NOT_MONOTONE = (
      "SELECT count(DISTINCT a.c_custkey) FROM customer a WHERE NOT EXISTS (SELECT 1 FROM orders AS b"
      " WHERE b.o_custkey = a.c_custkey)"),
     Refusal("SELECT count(*) FROM ^generate_series(1, 10)", UnsupportedSQL, "generate_series",
-     "public table", "SELECT count(*) FROM nation"),
+     "public table", "SELECT count(*) FROM orders"),
     Refusal("SELECT count(*) FROM orders, (^VALUES (1), (2)) AS v(x)", UnsupportedSQL, "VALUES", "x IN (value",
      f"{_ORDERS} WHERE o_orderkey IN (1, 2)"),
 )  # fmt: skip
