@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from planner.binding.limit_offset import output_name, row_count
-from planner.binding.windowed_rows import first_rows
+from planner.binding.limit_offset import row_count
+from planner.binding.windowed_rows import first_rows, meant
 from planner.errors import UnsupportedSQL
 from planner.expressions.predicates import conjuncts
 from planner.sql.trees import aggregates, columns_of, conjunction, copied, rebuilt, select_within
@@ -135,7 +135,10 @@ def _place(select: exp.Select, keys: Sequence[exp.Expr]) -> exp.Window:
     place = exp.Window(this=exp.RowNumber(), partition_by=list(map(copied, keys)), over="OVER")
     order = select.args.get("order")
     if order is not None:
-        place.set("order", exp.Order(expressions=[_meant(one, select) for one in order.expressions]))
+        items = [rebuilt(one, copied) for one in order.expressions]
+        for item in items:
+            item.set("this", meant(item.this, select))
+        place.set("order", exp.Order(expressions=items))
     return place
 
 
@@ -148,18 +151,3 @@ def _pair(part: exp.Expr, is_own: Callable[[exp.Column], bool]) -> tuple[exp.Exp
         if read and all(map(is_own, read)) and not any(map(is_own, columns_of(around))):
             return inside, around
     return None
-
-
-def _meant(one: exp.Expr, select: exp.Select) -> exp.Expr:
-    """An item of ORDER BY, with what its alias or its place in the select list stands for."""
-    value, items = one.this, select.expressions
-    if isinstance(value, exp.Literal) and value.name.isdecimal() and 0 < int(value.name[:4]) <= len(items):
-        value = items[int(value.name[:4]) - 1].unalias()
-    elif isinstance(value, exp.Column) and value.args.get("table") is None:
-        named = (
-            item.this for item in items if isinstance(item, exp.Alias) and output_name(item) == output_name(value)
-        )
-        value = next(named, value)
-    made = rebuilt(one, copied)
-    made.set("this", copied(value))
-    return made

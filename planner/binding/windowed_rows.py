@@ -106,7 +106,7 @@ def windows_apart(body: exp.Expr) -> exp.Expr:
         value = beside(value) if group is not None and _has_window(value) else below(value)
         items.append(exp.alias_(value, output_name(item), quoted=True))
     if group is not None:
-        inner.set("group", exp.Group(expressions=[_meant(key, select) for key in group.expressions]))
+        inner.set("group", exp.Group(expressions=[meant(key, select) for key in group.expressions]))
     alias = exp.TableAlias(this=exp.to_identifier("rows", quoted=True))
     outer = exp.Select(expressions=items, from_=exp.From(this=exp.Subquery(this=inner, alias=alias)))
     if distinct is not None:
@@ -147,14 +147,19 @@ def _at(column: exp.Column, part: exp.Expr) -> exp.Column:
     return column
 
 
-def _meant(key: exp.Expr, select: exp.Select) -> exp.Expr:
-    """The expression that an item of GROUP BY names, by position or by alias."""
-    if isinstance(key, exp.Literal) and key.name.isdecimal() and 0 < int(key.name[:4]) <= len(select.expressions):
-        key = select.expressions[int(key.name[:4]) - 1].unalias()
-    elif isinstance(key, exp.Column) and key.args.get("table") is None:
-        named = (item for item in select.expressions if isinstance(item, exp.Alias))
-        key = next((item.this for item in named if output_name(item) == fold(key.this)), key)
-    return copied(key)
+def meant(value: exp.Expr, select: exp.Select) -> exp.Expr:
+    """Copy an item of GROUP BY or ORDER BY, or what its place or alias in the select list stands for."""
+    items = select.expressions
+    if isinstance(value, exp.Literal) and value.name.isdecimal() and 0 < int(value.name[:4]) <= len(items):
+        value = items[int(value.name[:4]) - 1].unalias()
+    elif isinstance(value, exp.Column) and value.args.get("table") is None:
+        named = (
+            item.this
+            for item in items
+            if isinstance(item, exp.Alias) and fold(item.args["alias"]) == fold(value.this)
+        )
+        value = next(named, value)
+    return copied(value)
 
 
 def windowed_select(body: exp.Expr) -> exp.Select | None:
@@ -220,13 +225,14 @@ class WindowedRows(OwnRows):
         if on is None:
             return []
         ordered = [] if order is None else order.expressions
-        named = {output_name(item): item.unalias() for item in self._select.expressions if not item.is_star}
-        meant = [named.get(output_name(one.this), one.this) for one in ordered]
-        if any(one not in on for one in meant[: len(on)]):
+        on = [meant(one, self._select) for one in on]
+        values = [meant(one.this, self._select) for one in ordered]
+        bound = [self._scope.bind(one) for one in on]
+        if any(self._scope.bind(one) not in bound for one in values[: len(on)]):
             message = "SELECT DISTINCT ON expressions must match initial ORDER BY expressions"
             raise InvalidSyntax(message, hint="begin ORDER BY with the expressions of DISTINCT ON", at=order)
         rest = [rebuilt(one, copied) for one in ordered[len(on) :]]
-        for one, value in zip(rest, meant[len(on) :], strict=True):
+        for one, value in zip(rest, values[len(on) :], strict=True):
             one.set("this", copied(value))
         window = exp.Window(this=exp.RowNumber(), partition_by=list(map(copied, on)), over="OVER")
         if rest:
