@@ -89,7 +89,8 @@ NOT_MONOTONE = (
      "in a subquery of FROM",
      "SELECT count(*) FROM (SELECT DISTINCT ON (o_custkey) o_orderstatus FROM orders) x"),
     Refusal("WITH ^RECURSIVE x AS (SELECT src FROM knows UNION SELECT src FROM x) SELECT count(*) FROM x",
-     UnsupportedSQL, "RECURSIVE", "as many times as the path is long", "SELECT count(*) FROM knows a JOIN knows b ON a.dst = b.src"),
+     UnsupportedSQL, "RECURSIVE", "as many times as the path is long",
+     "SELECT count(*) FROM knows a JOIN knows b ON a.dst = b.src"),
     Refusal("SELECT avg(x.o_totalprice) FROM orders a, LATERAL (SELECT o_totalprice FROM orders o WHERE o.o_custkey ="
      " a.o_custkey AND ^o.o_orderdate > a.o_orderdate ORDER BY o_orderdate LIMIT 1) AS x", UnsupportedSQL, "LATERAL",
      "window function", "SELECT avg(x) FROM (SELECT lead(o_totalprice) OVER (PARTITION BY o_custkey"
