@@ -336,7 +336,10 @@ def moment_in(node: exp.Expr, zone: str) -> tuple[date | datetime, bool] | None:
     """
     node = node.unnest()
     if isinstance(node, exp.Cast):
-        return _cast_in(node, zone)
+        inner: exp.Expr = node
+        while isinstance(inner, exp.Cast):
+            inner = inner.this.unnest()
+        return _cast_in(node, zone) if isinstance(inner, exp.Literal) else None
     if isinstance(node, (exp.Add, exp.Sub)) and isinstance(interval := node.expression.unnest(), exp.Interval):
         found = moment_in(node.this, zone)
         if found is None:
