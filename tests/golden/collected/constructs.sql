@@ -1,7 +1,7 @@
 -- Constructs that none of the collected texts, or one alone, shows.
 
 -- [found_key] A key whose values nobody declares.
-SELECT page, count(*), count(DISTINCT customer_id) FROM events WHERE page IS NOT NULL GROUP BY page;
+SELECT city, count(*), count(DISTINCT customer_id) FROM customers WHERE city IS NOT NULL GROUP BY city;
 
 -- [found_keys] Two of them, one computed, beside a declared one and a LEFT JOIN.
 SELECT upper(c.city) AS city, c.country, count(o.order_id) AS n
@@ -14,9 +14,9 @@ SELECT country || ': ' || city AS place, count(*) FROM customers WHERE city IS N
 SELECT unit_price - unit_price % 10 AS price, count(*) FROM order_items GROUP BY 1;
 
 -- [found_of_person] Keys of subqueries per person.
-SELECT t.page, t.n, count(*) FROM (
-  SELECT customer_id, page, count(*) AS n FROM events WHERE customer_id IS NOT NULL GROUP BY customer_id, page
-) t WHERE t.page IS NOT NULL GROUP BY t.page, t.n;
+SELECT t.city, t.n, count(*) FROM (
+  SELECT c.customer_id, c.city, count(*) AS n FROM customers c JOIN orders o USING (customer_id) GROUP BY 1, 2
+) t WHERE t.city IS NOT NULL GROUP BY t.city, t.n;
 
 -- [list] What private rows hold, without a number.
 SELECT DISTINCT city, country FROM customers;
