@@ -37,7 +37,7 @@ from planner.limits import MAX_OUTPUTS
 from planner.policy.policy import Policy, TablePolicy
 from planner.released_expression import Display, KeyValue, Output
 from planner.schema import Schema
-from planner.sql.trees import aggregates, copied, fold, holds, named_sql, position_of, select_within
+from planner.sql.trees import aggregates, computes, copied, fold, named_sql, position_of, select_within
 from planner.sql.zones import UTC
 
 _LIMITING = ("limit", "offset", "fetch", "having", "qualify", "windows")
@@ -104,7 +104,7 @@ def _items(select: exp.Select) -> list[exp.Expr]:
 
 def _is_limited(body: exp.Select) -> bool:
     """Does it limit or aggregate its rows?"""
-    return any(body.args.get(part) for part in _LIMITING) or any(holds(one, exp.AggFunc) for one in body.expressions)
+    return any(body.args.get(part) for part in _LIMITING) or any(map(computes, body.expressions))
 
 
 def _lists_once(body: exp.Select) -> bool:
@@ -280,7 +280,9 @@ class _Answer(ReleasedClauses):
 
     def _check_aggregates(self) -> None:
         clauses = [*self._select.expressions, self._select.args.get("having"), self._select.args.get("order")]
-        if not self._groups.keys and not any(clause is not None and holds(clause, exp.AggFunc) for clause in clauses):
+        if not self._groups.keys and not any(
+            True for clause in clauses if clause is not None for _ in aggregates(clause)
+        ):
             hint = "select COUNT(*) or SUM(expression)"
             position = position_of(self._select.expressions[0]) if self._select.expressions else None
             kind = NoRowAsked if self._keeps_no_row else RowsNotShown

@@ -77,6 +77,7 @@ class BoundTable:
       sample: the rate of the analyst's TABLESAMPLE BERNOULLI, or None.
       optional: is it a LEFT JOIN to private rows? `planner.sensitivity.own_rows` finds their owners.
       position, start: 1-based offsets of the LEFT JOIN to private rows, and of the table's name, or None.
+      label: the construct that it is optional for, such as EXISTS; None for LEFT JOIN.
       sampled: can the database sample it? Tables and materialized views only.
       person: the definition of a per-person subquery; `table` then holds its columns only.
       rows: the SELECT of a per-person subquery whose owners are proved (`planner.planning.person_tables`).
@@ -91,6 +92,7 @@ class BoundTable:
     position: int | None = field(default=None, compare=False)
     sampled: bool = True
     start: int | None = field(default=None, compare=False)
+    label: str | None = field(default=None, compare=False)
     person: PersonTable | None = None
     rows: exp.Select | None = None
 

@@ -44,6 +44,14 @@ _INSIDE: dict[str, tuple[str, str | None]] = {
 GROUPS_WITHOUT_OWNER = frozenset(_INSIDE[part][0] for part in ("group", "having"))
 """The refusals of a subquery in FROM whose groups do not belong to one person each."""
 
+AGGREGATE_INSIDE = "an aggregate inside FROM is not supported: one person's rows would change its value for all"
+
+OF_OTHERS = "{} over rows of other owners is not supported: they would decide who counts"
+"""Refuses a construct over private rows of others than the tuple's owners."""
+
+EQUATE_THE_OWNER = "equate the key of the person who owns its rows with a column beside it"
+"""How its rows become those of the tuple's owner."""
+
 _INSTEAD_OF_A_VIEW = "query its tables instead; if it holds no personal data, the policy can declare it public"
 _OF_AN_ANSWER = f"select its rows alone or beside other answers, or {_INSTEAD_OF_A_VIEW}"
 
@@ -102,8 +110,7 @@ def select_project_join(body: exp.Expr, position: int | None) -> exp.Select:
     for item in select.expressions:
         aggregate = next(aggregates(item), None)
         if aggregate is not None:
-            reason = "an aggregate inside FROM is not supported: one person's rows would change its value for all"
-            raise UnsupportedSQL(reason, hint="aggregate once, at the top", at=aggregate)
+            raise UnsupportedSQL(AGGREGATE_INSIDE, hint="aggregate once, at the top", at=aggregate)
     return select
 
 

@@ -20,12 +20,14 @@ from planner.binding.outer_select import groups_itself, inner_answer
 from planner.binding.person_tables import (
     OwnRows,
     PersonRows,
+    aggregated_select,
     check_person_rows,
     grouped_select,
     may_identify_a_person,
 )
-from planner.binding.scope import Meaning, Scope, Source, Tables
+from planner.binding.scope import AGAIN, Meaning, Scope, Source, Tables, is_subquery
 from planner.binding.semi_joins import is_semi_join, joined_inside, semi_join
+from planner.binding.subquery_values import SubqueryValues
 from planner.binding.windowed_rows import WindowedRows, windowed_select, windows_apart
 from planner.errors import InvalidSyntax, PlannerError, UnknownColumn, UnknownTable, UnsupportedSQL
 from planner.expressions.bind_scalar import bind_predicate
@@ -34,12 +36,12 @@ from planner.policy.policy import Policy
 from planner.released_expression import Display
 from planner.schema import ForeignKey, Schema, Table
 from planner.sql.trees import (
+    aggregates,
     bound_column,
     column_ref,
     columns_of,
     copied,
     fold,
-    holds,
     named_as,
     nodes,
     position_of,
@@ -100,6 +102,7 @@ def bind_from(
     if clause is None:
         raise UnsupportedSQL("a SELECT without FROM is not supported", at=select)
     binder = _FromClause(Scope(flat.tables, around), flat, common_tables(select, visible))
+    binder.scope.subquery = SubqueryValues(binder).value
     binder.items(clause.this, select.args.get("joins") or [])
     where = select.args.get("where")
     if where is not None:
@@ -118,7 +121,7 @@ def _named_below(select: exp.Select, where: exp.Expr, error: UnknownColumn) -> U
     if meant is None:
         return error
     hint = "WHERE cannot use names of the select list: write the expression itself"
-    if holds(meant, exp.AggFunc):
+    if next(aggregates(meant), None) is not None:
         hint = "write the condition in HAVING, with the aggregate itself: HAVING count(*) > 5"
     return UnknownColumn(error.message, hint=hint, position=error.position)
 
@@ -174,6 +177,35 @@ class _FromClause:
                 continue
             self._flat.semi_joins.append(semi_join(part, self.scope, self._flat.tables, self._inner))
 
+    def names_of(self, select: exp.Select) -> Scope:
+        """See `planner.binding.subquery_values.Beside`, also for `rows`, `groups` and `join`."""
+        return bind_from(select, Flattened(self._flat.tables.apart()), self._visible)
+
+    def rows(self, select: exp.Select) -> tuple[Scope, list[exp.Expr]]:
+        before, semi_joins = len(self._flat.predicates), len(self._flat.semi_joins)
+        inside = bind_from(select, self._flat, self._visible, self.scope)
+        return inside, self._taken(before, semi_joins)
+
+    def groups(self, subquery: exp.Subquery) -> tuple[Source, list[exp.Expr]]:
+        before, semi_joins = len(self._flat.predicates), len(self._flat.semi_joins)
+        (source,) = _FromClause(Scope(self._flat.tables), self._flat, self._visible)._item(subquery)
+        return source, self._taken(before, semi_joins)
+
+    def join(self, source: Source, conditions: list[exp.Expr], node: exp.Expr, label: str, *, needed: bool) -> None:
+        if needed and (self._flat.tables.is_aside or self._is_public([source])):
+            self._flat.predicates.extend(conditions)
+        else:
+            self._make_outer(self.scope.sources, [source], conditions, node, label)
+
+    def _taken(self, before: int, semi_joins: int) -> list[exp.Expr]:
+        """Take the conditions that were entered since out again."""
+        for one in self._flat.semi_joins[semi_joins:]:
+            hint = "use an inner JOIN inside it"
+            raise UnsupportedSQL(f"{one.label} inside a subquery is not supported", hint=hint, position=one.position)
+        taken = self._flat.predicates[before:]
+        del self._flat.predicates[before:]
+        return taken
+
     def _inner(self, select: exp.Select) -> tuple[Scope, list[exp.Expr]]:
         """Bind the names and conditions of a subquery in WHERE, whose tables are entered apart."""
         inside = Flattened(self._flat.tables)
@@ -188,7 +220,7 @@ class _FromClause:
 
     def _bound(self, parts: Sequence[exp.Expr], among: Sequence[Source]) -> list[exp.Expr]:
         for part in parts:
-            aggregate = next((node for node in nodes(part) if isinstance(node, exp.AggFunc)), None)
+            aggregate = next(aggregates(part), None)
             if aggregate is not None:
                 message = "an aggregate in a condition over rows is not supported"
                 hint = "write it in HAVING, or ask for its value first and write it as a literal"
@@ -224,8 +256,12 @@ class _FromClause:
                 raise UnsupportedSQL("TABLESAMPLE on a CTE is not supported", hint=hint, position=position)
             names = (*columns, *common.columns[len(columns) :])
             return self._derived(written, common.body, common.visible, names, position)
-        table = self._flat.tables.lookup(node)
-        entry = self._flat.tables.add(written, table, position)
+        known = node.meta.get(AGAIN)
+        if known is None:
+            entry = self._flat.tables.add(written, self._flat.tables.lookup(node), position)
+        else:
+            entry = self._flat.tables.add_again(written, known, position)
+        table = entry.table
         index = len(self.scope.tables) - 1
         if sample is not None and not entry.sampled:
             hint = "sample a table that it is joined with"
@@ -263,7 +299,7 @@ class _FromClause:
         position: int | None,
     ) -> Source:
         body = windows_apart(body)
-        grouped = grouped_select(body)
+        grouped = grouped_select(body) or aggregated_select(body)
         if (
             grouped is not None
             and (source := self._own_rows(name, grouped, visible, columns, position, PersonRows)) is not None
@@ -288,12 +324,16 @@ class _FromClause:
         position: int | None,
         kind: type[OwnRows],
     ) -> Source | None:
-        """Enter a SELECT with GROUP BY or windows as a per-person subquery; None if no group can be one person's."""
+        """Enter a SELECT with aggregates or windows as a table of its own: of public rows, or of one person's each.
+
+        Returns: None if a row could depend on several people.
+        """
         outer, tables = self._flat.tables, self._flat.tables.apart()
         inside = Flattened(tables)
         scope = bind_from(select, inside, visible)
         rows = kind(select, scope, tables, inside.predicates)
-        if not rows.may_identify_a_person():
+        read = [*tables.entries, *(entry for one in inside.semi_joins for entry in one.tables)]
+        if not all(tables.is_public(entry.table) for entry in read) and not rows.may_identify_a_person():
             return None
         check_person_rows(select, tables.entries, inside.beside_public.values())
         check_connected(inside)
@@ -328,7 +368,13 @@ class _FromClause:
             raise InvalidSyntax(
                 "this JOIN needs ON or USING", hint="write ON with the columns that are equal", at=join
             )
-        if condition is not None:
+        if condition is not None and join.side != "LEFT":
+            self.conditions(condition, [*tree, *right])
+        elif condition is not None:
+            written = next(filter(is_subquery, nodes(condition)), None)
+            if written is not None:  # its tables would stand behind the table that it decides on
+                hint = "write it in a CASE of the select list, or use an inner JOIN"
+                raise UnsupportedSQL("a subquery in the ON of a LEFT JOIN is not supported", hint=hint, at=written)
             found += self._bound(conjuncts(condition), [*tree, *right])
         found += self._bound(beside, [*tree, *right])
         if one_row:
@@ -459,7 +505,12 @@ class _FromClause:
         return None
 
     def _make_outer(
-        self, tree: list[Source], right: list[Source], conditions: list[exp.Expr], join: exp.Join
+        self,
+        tree: list[Source],
+        right: list[Source],
+        conditions: list[exp.Expr],
+        join: exp.Expr,
+        label: str | None = None,
     ) -> None:
         """Mark the one table on the right as optional, so that every row on the left stays."""
         source, entries = right[0], self.scope.entries(right)
@@ -486,7 +537,7 @@ class _FromClause:
         if entries[0].sample is not None and private:
             message = "TABLESAMPLE on the right of a LEFT JOIN is not supported"
             raise UnsupportedSQL(message, hint="sample the table on its left", position=entries[0].start or position)
-        outer = replace(entries[0], outer=tuple(conditions), optional=private, position=position)
+        outer = replace(entries[0], outer=tuple(conditions), optional=private, position=position, label=label)
         self._flat.tables.replace(source.first, outer)
 
 

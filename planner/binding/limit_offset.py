@@ -67,5 +67,7 @@ def construct_name(node: exp.Expr) -> str:
     >>> [construct_name(parse_one(text, dialect="postgres")) for text in ("stddev_pop(x)", "date_trunc('day', x)")]
     ['STDDEV_POP', 'DATE_TRUNC']
     """
+    if isinstance(node, exp.Query):
+        return "a subquery"
     name = default_name(node)
     return type(node).__name__.upper() if name == "?column?" else name.upper()

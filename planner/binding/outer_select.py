@@ -29,7 +29,7 @@ from planner.released_expression import (
     is_never_true,
 )
 from planner.sql.sql_types import ResultType
-from planner.sql.trees import aggregates, fold, holds, position_of, select_within
+from planner.sql.trees import computes, fold, holds, position_of, select_within
 
 _SUMS = (exp.Sum, exp.Avg)
 
@@ -169,7 +169,7 @@ def groups_itself(select: exp.Select) -> bool:
     if any(select.args.get(part) for part in ("group", "having", "distinct")):
         return True
     clauses = [clause for part in _CLAUSES if (clause := select.args.get(part)) is not None]
-    return any(True for part in [*select.expressions, *clauses] for _ in aggregates(part))
+    return any(map(computes, [*select.expressions, *clauses]))
 
 
 def counts_all(node: exp.Expr) -> bool:

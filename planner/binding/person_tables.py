@@ -17,11 +17,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from functools import cached_property
 from typing import ClassVar
 
 from sqlglot import exp
 
-from planner.binding.aggregates import Aggregates, nested_aggregate
+from planner.binding.aggregates import Aggregates, check_typed, nested_aggregate
 from planner.binding.bound_query import BoundAggregate, BoundKey, BoundQuery, BoundTable, PersonColumn, PersonTable
 from planner.binding.derived_columns import refuse_clauses
 from planner.binding.group_keys import GroupKeys, distinct_as_groups
@@ -38,7 +39,17 @@ from planner.released_expression import Apply, ReleasedExpression, ReleasedValue
 from planner.schema import Column, Table
 from planner.sql.literals import number_sql
 from planner.sql.sql_types import Family, SqlType
-from planner.sql.trees import bound_column, cast_sql, column_ref, copied, nodes, position_of, rebuilt, select_within
+from planner.sql.trees import (
+    aggregates,
+    bound_column,
+    cast_sql,
+    column_ref,
+    copied,
+    nodes,
+    position_of,
+    rebuilt,
+    select_within,
+)
 
 MOST_ROWS = 1 << 19
 """The upper bound of a count per person where it is added up; further rows do not count.
@@ -50,6 +61,9 @@ _MOST_ADDED_UP = 1024
 """A sum per person is clamped to so many times the range of its argument where it is added up."""
 
 _EXACT_BITS = 40
+
+_EXACT_DIGITS, _ROW_DIGITS = 15, 12
+"""The most digits of public decimals whose sums need no range, and of the number of rows in one."""
 
 _WHOLE = 2.0**40
 """The largest clamped sum that is a bigint; a longer one would take more than 2^36 rows of one person."""
@@ -82,6 +96,15 @@ def grouped_select(body: exp.Expr) -> exp.Select | None:
     group = select.args.get("group")
     plain = group is not None and group.expressions and not any(map(group.args.get, ("rollup", "cube", "all")))
     return select if plain and select.args.get("distinct") is None else None
+
+
+def aggregated_select(body: exp.Expr) -> exp.Select | None:
+    """Return the SELECT of a subquery that aggregates all of its rows, without groups."""
+    found = select_within(body)
+    if found is None or found.args.get("group") is not None or found.args.get("distinct") is not None:
+        return None
+    clauses = [*found.expressions, found.args.get("having")]
+    return found if any(True for one in clauses if one is not None for _ in aggregates(one)) else None
 
 
 def check_person_rows(select: exp.Select, entries: Sequence[BoundTable], beside_public: Iterable[int | None]) -> None:
@@ -179,7 +202,8 @@ class OwnRows(ABC):
             name = call.sql_name().lower() if isinstance(call, exp.Func) else "this"
             hint = "use count, sum, avg, min or max per person"
             raise UnsupportedSQL(f"{name} per person is not supported", hint=hint, at=call)
-        made = self._extreme(node, call) if isinstance(call, _EXTREMES) else self._added_up(node)
+        exact = None if isinstance(call, _EXTREMES) else self._of_public_numbers(node, call)
+        made = exact or (self._extreme(node, call) if isinstance(call, _EXTREMES) else self._added_up(node))
         return replace(made, label=str(node.meta.get(LABEL, "")) or f"{type(call).__name__.lower()}(...)")
 
     def _named(self, kind: str, *, nullable: bool) -> Column:
@@ -189,15 +213,49 @@ class OwnRows(ABC):
         """Bind COUNT, SUM or AVG, with arguments as in any question."""
         found = self._aggregates.bind(node)
         assert found is not None, "one of the calls that Aggregates knows"
+        call = node.this if isinstance(node, exp.Filter) else node
+        scale = 0 if isinstance(call, exp.Count) else self._scale(call.this)
         if isinstance(found, ReleasedValue):
             one = self._aggregates.found[found.release]
-            return self._count(one) if one.bounds is None else self._sum(one)
+            return self._count(one) if one.bounds is None else self._sum(one, scale)
         total, count = self._quotient(found)
         assert total.bounds is not None, "of a sum"
-        known = exp.Nullif(this=_real(_count(count)), expression=_number(0))
-        value = exp.Div(this=_real(_total(total)), expression=known, typed=True)
         declared = ColumnPolicy(range=(total.bounds.lo, total.bounds.hi))
+        return self._column_of(_quotient(_units(total, scale), _count(count)), declared)
+
+    def _scale(self, argument: exp.Expr) -> int:
+        """The digits after the point of an exact decimal; 0 for any other number."""
+        if isinstance(argument, exp.Distinct):
+            return 0
+        digits = bind_scalar(argument, self._scope, self._given).digits
+        return 0 if digits is None else digits.scale
+
+    def _of_public_numbers(self, node: exp.Expr, call: exp.Expr) -> PersonColumn | None:
+        """Bind SUM or AVG of exact decimals of public tables, which need no range; None for any other aggregate."""
+        if not self._is_public or isinstance(call, exp.Count) or isinstance(call.this, exp.Distinct):
+            return None
+        check_typed(call, call.this)
+        scalar = bind_scalar(call.this, self._scope, self._given)
+        digits, value = scalar.digits, scalar.plain
+        if digits is None or value is None or (digits.scale and digits.whole + digits.scale > _EXACT_DIGITS):
+            return None
+        if isinstance(node, exp.Filter):
+            value = exp.Case().when(bind_predicate(node.expression.this, self._scope), value, copy=False)
+        unit = _number(10**digits.scale)
+        whole = cast_sql(exp.Mul(this=exp.Paren(this=value), expression=unit), "BIGINT")
+        rows = _number(1) if isinstance(call, exp.Sum) else exp.Count(this=copied(value), big_int=True)
+        far = 10.0 ** (digits.whole + (_ROW_DIGITS if isinstance(call, exp.Sum) else 0))
+        declared = ColumnPolicy(extent=(-far, far))
+        if isinstance(call, exp.Avg) and not scalar.unranged and (bounds := scalar.bounds) is not None:
+            declared = replace(declared, range=(bounds.lo, bounds.hi))
+        return self._column_of(_quotient((exp.Sum(this=whole), unit), rows), declared)
+
+    def _column_of(self, value: exp.Expr, declared: ColumnPolicy) -> PersonColumn:
         return PersonColumn(self._named("double precision", nullable=True), cast_sql(value, "DOUBLE"), declared)
+
+    @cached_property
+    def _is_public(self) -> bool:
+        return all(self._tables.is_public(entry.table) for entry in self._tables.entries)
 
     def _quotient(self, found: ReleasedExpression) -> tuple[BoundAggregate, BoundAggregate]:
         assert isinstance(found, Apply), "AVG is a sum over a count"
@@ -212,13 +270,14 @@ class OwnRows(ABC):
         known = self.proved.get(column.name, ColumnPolicy()).range
         return PersonColumn(column, _count(one), ColumnPolicy(range=known or (float(least), float(MOST_ROWS))))
 
-    def _sum(self, one: BoundAggregate) -> PersonColumn:
+    def _sum(self, one: BoundAggregate, scale: int) -> PersonColumn:
         bounds = one.bounds
         assert bounds is not None and one.argument is not None, "of a sum"
         low = bounds.lo * _MOST_ADDED_UP if bounds.lo < 0 else bounds.lo
         high = bounds.hi * _MOST_ADDED_UP if bounds.hi > 0 else bounds.hi
         whole = bounds.integral and max(-low, high) <= _WHOLE
-        value = cast_sql(_total(one), "BIGINT" if whole else "DOUBLE")
+        total, unit = _units(one, scale)
+        value = cast_sql(total, "BIGINT") if whole else cast_sql(_quotient((total, unit), _number(1)), "DOUBLE")
         column = self._named("bigint" if whole else "double precision", nullable=True)
         return PersonColumn(column, value, ColumnPolicy(range=(low, high)))
 
@@ -232,7 +291,8 @@ class OwnRows(ABC):
             raise nested_aggregate(nested)
         scalar = bind_scalar(argument, self._scope, self._given)
         kind, declared = self._type_and_policy(argument, scalar)
-        if kind is None or scalar.type is None or not (scalar.is_number or scalar.type.is_moment):
+        text = scalar.type is not None and scalar.type.family is Family.TEXT and self._is_public
+        if kind is None or scalar.type is None or not (scalar.is_number or scalar.type.is_moment or text):
             name = type(call).__name__.upper()
             hint = f"{name.lower()} takes numbers, dates and timestamps"
             raise UnsupportedSQL(f"{name} of {scalar.kind} is not supported", hint=hint, at=call)
@@ -369,11 +429,11 @@ def _count(one: BoundAggregate) -> exp.Expr:
     return exp.Count(this=exp.Case().when(copied(one.condition), _number(1), copy=False), big_int=True)
 
 
-def _total(one: BoundAggregate) -> exp.Expr:
-    """Return an exact SUM of a bounded argument: a sum of whole multiples of a power of two.
+def _units(one: BoundAggregate, scale: int) -> tuple[exp.Expr, exp.Expr]:
+    """Return an exact SUM of a bounded argument as a sum of whole multiples of a unit, and how many units are 1.
 
-    A sum of doubles depends on the order of the rows, other people's included. A sum of whole numbers does not. Each
-    value loses at most 2^-40 of the largest one.
+    A sum of doubles depends on the order of the rows, other people's included. A sum of whole numbers does not.
+    Decimals with `scale` digits after the point are whole. Of other numbers, each loses at most 2^-40 of the largest.
     """
     bounds, argument = one.bounds, one.argument if one.added is None else one.added
     assert bounds is not None and argument is not None, "of a sum"
@@ -382,14 +442,29 @@ def _total(one: BoundAggregate) -> exp.Expr:
         return exp.Sum(this=value if one.added is None else exp.Distinct(expressions=[value]))
 
     if bounds.integral and bounds.size <= _LARGEST_BIGINT:
-        return added(cast_sql(copied(argument), "BIGINT"))
-    scale = 2.0 ** (_EXACT_BITS - math.frexp(bounds.size)[1])
-    if min(bounds.least, bounds.least * scale) < _SMALLEST:
-        raise unfit(argument)
-    unit = number_sql(Decimal(scale))
+        return added(cast_sql(copied(argument), "BIGINT")), _number(1)
+    units = 2.0 ** (_EXACT_BITS - math.frexp(bounds.size)[1])
     inner = argument if isinstance(argument, (exp.Column, exp.Cast, exp.Case)) else exp.Paren(this=argument)
+    if 10.0**scale <= units and scale:
+        counted: exp.Expr = exp.Mul(this=copied(inner), expression=_real(_number(10**scale)))
+        counted = exp.Add(this=counted, expression=_real(exp.Literal.number("0.5")))
+        return added(cast_sql(exp.Floor(this=counted), "BIGINT")), _number(10**scale)
+    if min(bounds.least, bounds.least * units) < _SMALLEST:
+        raise unfit(argument)
+    unit = number_sql(Decimal(units))
     whole = cast_sql(exp.Floor(this=exp.Mul(this=copied(inner), expression=_real(unit))), "BIGINT")
-    return exp.Div(this=_real(added(whole)), expression=_real(copied(unit)), typed=True)
+    return added(whole), copied(unit)
+
+
+def _quotient(total: tuple[exp.Expr, exp.Expr], rows: exp.Expr) -> exp.Expr:
+    """Return a sum over a number of rows, rounded once, so that equal quotients of decimals are equal doubles."""
+    units, unit = total
+    one = exp.Literal.number(1)
+    divisors = [_real(copied(part)) for part in (rows, unit) if part != one]
+    if rows == one:
+        return exp.Div(this=_real(units), expression=divisors[0], typed=True) if divisors else _real(units)
+    divisor = exp.Mul(this=divisors[0], expression=divisors[1]) if len(divisors) > 1 else divisors[0]
+    return exp.Div(this=_real(units), expression=exp.Nullif(this=divisor, expression=_number(0)), typed=True)
 
 
 def _real(value: exp.Expr) -> exp.Expr:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,6 +32,10 @@ from planner.sql.trees import LEAVES, bound_column, column_ref, copied, fold, no
 from planner.sql.zones import UTC
 
 _MAX_DERIVED_NODES = 4096
+
+AGAIN = "again"
+"""Meta key of a table in FROM that repeats an entry, which it holds."""
+
 _ATOMS = (exp.Column, exp.Literal, exp.Paren, exp.Func, exp.Boolean, exp.Null)
 
 
@@ -99,6 +103,12 @@ class Tables:
         self.entries.append(entry)
         self._by_alias[entry.alias] = table
         return entry
+
+    def add_again(self, name: str, known: BoundTable, position: int | None) -> BoundTable:
+        """Enter the table of another entry once more; a per-person subquery keeps its definition."""
+        entry = self.add(name, known.table, position)
+        self.entries[-1] = dataclasses.replace(entry, person=known.person, sampled=entry.sampled and not known.person)
+        return self.entries[-1]
 
     @contextmanager
     def aside(self) -> Iterator[None]:
@@ -195,8 +205,11 @@ class Tables:
         return self._policy.name, self._schema.database
 
     def is_public(self, table: Table) -> bool:
-        """Whether the policy declares the table public."""
-        return self._policy.is_public(table.name)
+        """Whether the policy declares the table public, or it is a subquery that reads such tables only."""
+        made = self._persons.get(table.name)
+        if made is None:
+            return self._policy.is_public(table.name)
+        return made[0].partitions is None and all(self.is_public(entry.table) for entry in made[0].query.all_tables)
 
     def text_form(self, table: str, name: str) -> str | None:
         """The form of the dates that a column's texts hold; None for any other column."""
@@ -278,7 +291,11 @@ class Source:
 
 
 class Scope:
-    """The names that one SELECT sees: its FROM, and the columns that USING merges."""
+    """The names that one SELECT sees: its FROM, and the columns that USING merges.
+
+    Attributes:
+      subquery: binds a subquery in an expression to its value (`planner.binding.subquery_values`).
+    """
 
     def __init__(self, tables: Tables, around: Scope | None = None) -> None:
         self._tables = tables
@@ -286,6 +303,7 @@ class Scope:
         self.zone, self.type_of, self.written_type = tables.zone, tables.type_of, tables.written_type
         self.declared, self.may_be_null = tables.declared, tables.may_be_null
         self.public_primary_key = tables.public_primary_key
+        self.subquery: Callable[[exp.Expr], exp.Expr] | None = None
         self._hidden: set[tuple[int, str]] = set()
         self.sources: list[Source] = []
 
@@ -423,6 +441,8 @@ class Scope:
             return self._counted_rows(node)
         if type(node) in LEAVES:
             return node
+        if is_subquery(node) and self.subquery is not None:
+            return self.subquery(node)
         return rebuilt(node, lambda part: self._bind(part, among))
 
     def _bind_chain(self, node: exp.Expr, among: Sequence[Source] | None) -> exp.Expr:
@@ -477,6 +497,13 @@ def _clash(one: Source, other: Source) -> bool:
     if one.name != other.name:
         return False
     return one.namespace is None or other.namespace is None or one.namespace == other.namespace
+
+
+def is_subquery(node: exp.Expr) -> bool:
+    """Is it a scalar subquery, EXISTS, or IN with a subquery?"""
+    if isinstance(node, exp.In):
+        return node.args.get("query") is not None
+    return isinstance(node, exp.Exists) or (isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query))
 
 
 def _marked(column: exp.Column) -> exp.Column:

@@ -16,10 +16,7 @@ from planner.binding.person_tables import grouped_select
 from planner.binding.scope import Meaning, Scope, Tables
 from planner.errors import InvalidSyntax, UnsupportedSQL
 from planner.expressions.bind_scalar import bind_predicate
-from planner.parsing.grammar import COMPARISONS
 from planner.sql.trees import (
-    column_ref,
-    columns_of,
     copied,
     holds,
     position_of,
@@ -51,8 +48,8 @@ def is_semi_join(node: exp.Expr) -> bool:
     """
     inner, _ = _denials(node)
     if isinstance(inner, exp.In):
-        return inner.args.get("query") is not None
-    return isinstance(inner, exp.Exists) or _compared(inner) is not None
+        return inner.args.get("query") is not None and not isinstance(inner.this.unnest(), exp.Tuple)
+    return isinstance(inner, exp.Exists)
 
 
 def semi_join(node: exp.Expr, scope: Scope, tables: Tables, enter: Inner) -> BoundSemiJoin:
@@ -75,14 +72,13 @@ def semi_join(node: exp.Expr, scope: Scope, tables: Tables, enter: Inner) -> Bou
 
 
 def _label(test: exp.Expr) -> str:
-    return "EXISTS" if isinstance(test, exp.Exists) else "IN" if isinstance(test, exp.In) else "a compared subquery"
+    return "IN" if isinstance(test, exp.In) else "EXISTS"
 
 
 def _conditions(
     test: exp.Expr, select: exp.Select, scope: Scope, tables: Tables, enter: Inner, *, negated: bool
 ) -> list[exp.Expr]:
     """Return the conditions of the inner rows, including the one on the selected value."""
-    before = len(tables.entries)
     try:
         inside, conditions = enter(select)
     except UnsupportedSQL as refusal:
@@ -92,57 +88,7 @@ def _conditions(
     shown = project(select, inside)
     if isinstance(test, exp.In):
         return [*conditions, _members(test, shown, scope, inside, conditions, negated=negated)]
-    if isinstance(test, exp.Exists):
-        return conditions
-    if negated:
-        hint = "use the opposite operator, for example <= instead of NOT >"
-        raise UnsupportedSQL("NOT before a comparison with a subquery is not supported", hint=hint, at=test)
-    _check_one_row(tables.entries[before:], conditions, select)
-    return [*conditions, _comparison(test, shown, scope, inside)]
-
-
-def _compared(test: exp.Expr) -> str | None:
-    """Return the side of a comparison that is a subquery; None unless exactly one is."""
-    if not isinstance(test, COMPARISONS):
-        return None
-    found = [side for side in ("this", "expression") if isinstance(test.args[side].unnest(), exp.Query)]
-    return found[0] if len(found) == 1 else None
-
-
-def _comparison(test: exp.Expr, shown: Sequence[tuple[str, Meaning | None]], scope: Scope, inside: Scope) -> exp.Expr:
-    """Compare with the selected value. Without a row the comparison is unknown, and so not true."""
-    if len(shown) != 1:
-        raise InvalidSyntax("a subquery in a comparison must have one column", at=test)
-    side, meant = _compared(test), shown[0][1]
-    assert side is not None and meant is not None, "a subquery, which shows something"
-    other = "expression" if side == "this" else "this"
-    value = meant_sql(meant)
-    made = type(test)(**{side: exp.Paren(this=value), other: exp.Paren(this=scope.bind(test.args[other]))})
-    made.meta.update(test.meta)
-    return bind_predicate(made, inside)
-
-
-def _check_one_row(entries: Sequence[BoundTable], conditions: Sequence[exp.Expr], select: exp.Select) -> None:
-    """Refuse a compared subquery that may have several rows.
-
-    At most one row passes if every column of a key of its only table equals a value that does not depend on its rows.
-    """
-    pinned = set()
-    for condition in conditions:
-        if isinstance(condition, exp.EQ):
-            for column, value in ((condition.this, condition.expression), (condition.expression, condition.this)):
-                if isinstance(column, exp.Column) and not any(
-                    column_ref(one)[0] == column_ref(column)[0] for one in columns_of(value)
-                ):
-                    pinned.add(column_ref(column))
-    one = len(entries) == 1 and any(
-        key and all((entries[0].alias, name) in pinned for name in key) for key in entries[0].table.keys
-    )
-    if not one:
-        hint = "write IN (SELECT ...) to match any of its rows, or select one row by its key"
-        raise UnsupportedSQL(
-            "a subquery in a comparison that may have several rows is not supported", hint=hint, at=select
-        )
+    return conditions
 
 
 def joined_inside(node: exp.Expr, scope: Scope, tables: Tables, enter: Inner) -> list[exp.Expr]:
@@ -171,8 +117,7 @@ def _denials(node: exp.Expr) -> tuple[exp.Expr, bool]:
 
 def _select(test: exp.Expr, label: str) -> exp.Select:
     """Return the subquery, which must only select, project and join."""
-    side = "this" if isinstance(test, exp.Exists) else "query" if isinstance(test, exp.In) else _compared(test)
-    written = test.args[side or "this"]
+    written = test.args["query" if isinstance(test, exp.In) else "this"]
     body = select_within(written)
     if body is None:
         hint = "write one EXISTS for each SELECT, joined by AND"

@@ -169,7 +169,7 @@ class _Binder:
             dates = None if self._tests else declared.dates
             return Scalar(node, kind, found, declared=dates)
         known = self._known.get(column_ref(found), ())
-        within = declared.range or span(known)
+        within = declared.range or span(known) or (declared.extent if self._tests else None)
         missing = ((name, node),) if within is None else ()
         low, high = within or (0.0, 0.0)
         if self._tests and not self._bounded and kind.family is Family.FLOAT and not missing:

@@ -14,7 +14,7 @@ from sqlglot import exp
 from planner.binding.bound_query import BoundTable, column_type
 from planner.group_domains.column_values import BaseValues
 from planner.limits import MAX_GROUPS
-from planner.rewriting.join_tables import join_tables
+from planner.rewriting.join_tables import entry_sql, join_tables
 from planner.schema import Column, Table
 from planner.sql.literals import number_sql, value_sql
 from planner.sql.sql_types import Family, SqlType
@@ -26,7 +26,6 @@ from planner.sql.trees import (
     conjunction,
     copied,
     named_sql,
-    table_sql,
 )
 
 MATCHED = "there"
@@ -188,7 +187,7 @@ def enumerate_domain(
         if row.on is not None:
             matched = exp.EQ(this=bound_column(MATCHED, MATCHED), expression=exp.Literal.number(1))
             on = conjunction([*([matched] if row.may_miss else []), *map(copied, row.on)]) or exp.true()
-            select.append("joins", exp.Join(this=table_sql(row.entry.table, row.entry.alias), side="LEFT", on=on))
+            select.append("joins", exp.Join(this=entry_sql(row.entry), side="LEFT", on=on))
     select.set("expressions", [named_sql(key, f"k{index}") for index, key in enumerate(keys)])
     select.set("distinct", exp.Distinct())
     places = [exp.Ordered(this=exp.Literal.number(index + 1)) for index in range(len(keys))]

@@ -16,7 +16,7 @@ from planner.errors import UnsupportedSQL, did_you_mean
 from planner.expressions import functions
 from planner.parsing.lexer import DOCUMENT_HINT, DOCUMENT_OPERATORS, FUNCTIONS_ONLY, RESERVED
 from planner.parsing.postgres_parser import function_name, operator_token
-from planner.sql.trees import around, holds, nodes, position_of
+from planner.sql.trees import around, nodes, position_of
 
 _MOMENTS = "use quantiles for the shape of a distribution: percentile_cont"
 
@@ -179,11 +179,6 @@ _ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
 
 _LEVELS = "leave windows and subqueries out of it, or ask level by level with GROUP BY"
 
-_BESIDE_OR = (
-    "as a condition of WHERE, joined by AND; elsewhere LEFT JOIN the table, test its key IS NOT NULL "
-    "and ask for COUNT(DISTINCT key)"
-)
-
 _BITS = "ask the administrator for the bits as columns of their own"
 
 _PARTS = {
@@ -202,7 +197,6 @@ _PARTS = {
         "DISTINCT ON",
         "write it in a subquery of FROM, with the person's key, and aggregate its rows",
     ),
-    "query": ("a subquery in IN", f"write it {_BESIDE_OR}"),
     "with_ties": ("WITH TIES", "write FETCH FIRST 10 ROWS ONLY"),
     "percent": ("FETCH ... PERCENT", "write the number of rows"),
     "unnest": ("UNNEST", "write IN (value, ...)"),
@@ -211,15 +205,6 @@ _PARTS = {
 }
 
 _NAMES: dict[type[exp.Expr], tuple[str, str | None]] = {
-    exp.Select: (
-        "a subquery outside FROM",
-        "ask it alone first and write its value as a literal (over public tables alone it is free); for a number per "
-        "person, LEFT JOIN its table in a subquery of FROM that groups by their key",
-    ),
-    exp.Exists: (
-        "EXISTS",
-        f"write it {_BESIDE_OR}",
-    ),
     exp.Any: (
         "ANY",
         "write x IN (value, ...), x IN (SELECT ...), or x LIKE 'a%' OR x LIKE 'b%'; for x > ANY (SELECT y FROM t) "
@@ -289,7 +274,6 @@ _JOINS_INSTEAD = {
 }
 _INNER = "use an inner JOIN; rows without a match cannot be counted here"
 _JOIN_KINDS = frozenset({"", "INNER", "CROSS", "OUTER"})
-_IN_FROM = (exp.From, exp.Join, exp.CTE, exp.Lateral)
 COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 
 
@@ -349,18 +333,8 @@ def _refusal(node: exp.Expr, root: exp.Expr) -> Refusal | None:
     refusal = _misplaced(node, root)
     if refusal is not None:
         return refusal
-    if (
-        isinstance(node, exp.Select)
-        and node is not root
-        and not (isinstance(around(node, exp.Subquery, exp.Paren), _IN_FROM) or _in_semi_join(node))
-    ):
-        return *_NAMES[exp.Select], node
-    if isinstance(node, exp.Tuple) and not isinstance(node.parent, exp.Distinct):
+    if isinstance(node, exp.Tuple) and not (isinstance(node.parent, exp.Distinct) or _is_member(node)):
         return *_row(node), node
-    if isinstance(node, exp.Exists) and not _is_conjunct(node):
-        return *_NAMES[exp.Exists], node
-    if isinstance(node, exp.In) and node.args.get("query") is not None and not _is_conjunct(node):
-        return *_PARTS["query"], node.args["query"]
     if isinstance(node, exp.Join) and (node.kind not in _JOIN_KINDS or node.side not in ("", "LEFT", "RIGHT")):
         kind = node.side or node.kind
         return f"{kind} JOIN", _JOINS_INSTEAD.get(kind, _INNER), node
@@ -433,24 +407,6 @@ def _is_keyword(name: exp.Identifier) -> bool:
     return isinstance(above, exp.Table) or (isinstance(above, exp.Column) and above.args.get("table") is None)
 
 
-def _in_semi_join(node: exp.Expr) -> bool:
-    """Is it the subquery of EXISTS or IN, or a plain subquery that a condition of WHERE compares with?"""
-    parent = around(node, exp.Subquery, exp.Paren)
-    if isinstance(parent, COMPARISONS):
-        grouped = node.args.get("group") is not None or any(holds(item, exp.AggFunc) for item in node.expressions)
-        queries = sum(isinstance(parent.args[side].unnest(), exp.Query) for side in ("this", "expression"))
-        return queries == 1 and not grouped and _is_conjunct(parent)
-    return isinstance(parent, (exp.Exists, exp.In))
-
-
-def _is_conjunct(node: exp.Expr) -> bool:
-    """Is it a condition of WHERE's top-level AND, possibly below NOT?"""
-    parent = around(node, exp.Paren, exp.Not)
-    if isinstance(parent, exp.And):
-        parent = around(parent, exp.Paren, exp.And)
-    return isinstance(parent, exp.Where) and isinstance(parent.parent, exp.Select)
-
-
 def _construct(node: exp.Expr) -> tuple[str, str | None]:
     name, hint = _NAMES.get(type(node), (None, None))
     if name is None and isinstance(node, exp.Func):
@@ -458,14 +414,15 @@ def _construct(node: exp.Expr) -> tuple[str, str | None]:
     return name or "this part of the statement", hint
 
 
+def _is_member(node: exp.Tuple) -> bool:
+    """Is it the left side of IN (SELECT ...)?"""
+    test = around(node, exp.Paren)
+    return isinstance(test, exp.In) and test.args.get("query") is not None and test.this.unnest() is node
+
+
 def _row(node: exp.Tuple) -> tuple[str, str | None]:
     """The refusal of a row of several values."""
     compared = around(node, exp.Paren)
-    if isinstance(compared, exp.In) and compared.args.get("query") is not None:
-        return (
-            "a row of several values before IN (SELECT ...)",
-            "write EXISTS (SELECT 1 FROM t WHERE t.a = a AND t.b = b)",
-        )
     if isinstance(compared, exp.In):
         rows = [compared.this, *compared.expressions]
     else:

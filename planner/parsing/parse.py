@@ -29,6 +29,7 @@ from planner.parsing.spellings import (
     may_compare_rows,
     memberships,
     row_comparisons,
+    unions_in_conditions,
     written_intervals,
     written_moments,
     written_tables,
@@ -193,6 +194,8 @@ def _write_out(tree: exp.Query, tokens: Sequence[Token], upper: str) -> None:
         ages(tree)
     if "ANY" in upper or "SOME" in upper or "ALL" in upper:
         memberships(tree)
+    if "UNION" in upper:
+        unions_in_conditions(tree)
     if may_compare_rows(upper):
         row_comparisons(tree)
     if "BOOL_" in upper or "EVERY" in upper:

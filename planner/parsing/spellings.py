@@ -40,6 +40,10 @@ def memberships(tree: exp.Query) -> None:
             array = compared_array(node)
             if array is None:
                 continue
+            if isinstance(array, exp.Query):
+                inside = exp.In(this=node.this, query=exp.Subquery(this=array))
+                node.replace(exp.Not(this=inside) if isinstance(node, exp.NEQ) else inside)
+                continue
             if isinstance(constant(array), exp.Null):
                 node.replace(type(node)(this=node.this, expression=exp.Null()))
                 continue
@@ -288,6 +292,9 @@ _ORDERED: dict[type[exp.Expr], type[exp.Expr]] = {exp.LT: exp.LT, exp.LTE: exp.L
 _MOST_NODES = 1 << 15
 """The most nodes that copies of the left side of IN may have."""
 
+_MOST_REPEATED = 16
+"""The most nodes of an expression that is repeated for each side of a UNION."""
+
 _AFTER_A_ROW = re.compile(r"\)\s*(?:[<>=!]|(?:NOT\s+)?IN\b)", re.IGNORECASE)
 
 
@@ -364,6 +371,30 @@ def _pair(node: exp.Expr, kind: type[exp.Expr], left: exp.Expr, right: exp.Expr)
     pair = kind(this=copied(left), expression=copied(right))
     pair.meta.update(node.meta)
     return pair
+
+
+def unions_in_conditions(tree: exp.Expr) -> None:
+    """Rewrite IN and EXISTS of a UNION as one test for each side, joined by OR, in place.
+
+    >>> from sqlglot import parse_one
+    >>> tree = parse_one("SELECT 1 FROM t WHERE x NOT IN (SELECT a FROM r UNION SELECT b FROM s)", dialect="postgres")
+    >>> unions_in_conditions(tree)
+    >>> tree.sql("postgres")
+    'SELECT 1 FROM t WHERE NOT (x IN (SELECT a FROM r) OR x IN (SELECT b FROM s))'
+    """
+    for node in nodes(tree):
+        part = "query" if isinstance(node, exp.In) else "this"
+        union = node.args[part].unnest() if isinstance(node, exp.Exists) or node.args.get("query") else None
+        plain = isinstance(union, exp.Union) and not any(map(union.args.get, ("with_", "order", "limit", "offset")))
+        if union is None or not plain or (part == "query" and len(nodes(node.this)) > _MOST_REPEATED):
+            continue
+        sides = [side.unnest() for side in (union.this, union.expression)]
+        tests = [copied(node) for _ in sides]
+        for test, side in zip(tests, sides, strict=True):
+            test.set(part, exp.Subquery(this=copied(side)) if part == "query" else copied(side))
+        made = exp.Paren(this=exp.Or(this=tests[0], expression=tests[1]))
+        node.replace(made)
+        unions_in_conditions(made)
 
 
 _BEFORE_A_QUERY = frozenset({"(", "UNION", "INTERSECT", "EXCEPT"})

@@ -42,6 +42,7 @@ from functools import reduce
 from sqlglot import exp
 
 from planner.binding.bound_query import BoundQuery, BoundTable, PersonColumn, PersonTable
+from planner.binding.derived_columns import EQUATE_THE_OWNER, OF_OTHERS
 from planner.errors import PlannerError, UnsupportedSQL
 from planner.plan import JoinSize
 from planner.policy.ownership import ownership
@@ -52,7 +53,7 @@ from planner.sensitivity.groups_per_unit import groups_per_unit
 from planner.sensitivity.join_size import check_join_size, larger, whole_size
 from planner.sensitivity.join_steps import JoinSteps
 from planner.sensitivity.own_rows import check_own_rows, check_owner_joins
-from planner.sensitivity.provenance import OwnerPosition, Provenance, provenance
+from planner.sensitivity.provenance import OwnerPosition, Provenance, check_not_owned, provenance
 from planner.sensitivity.tuples_per_unit import tuples_per_unit
 from planner.sql.trees import ColumnRef, add_conditions, bound_column, columns_of, copied, named_sql
 
@@ -132,12 +133,20 @@ class _Made:
         catalog = schema
         inner = with_person_tables(person.query, schema, policy)
         query, schema, policy = inner.query, inner.schema, inner.policy
+        if person.partitions is None and all(policy.is_public(one.table.name) for one in query.all_tables):
+            return cls._of_public(entry, person, query, schema, policy)
         check_own_rows(query, schema, policy)
         found = provenance(query, schema, policy)
         check_owner_joins(query, found)
         size = whole_size(query, found, JoinSteps(query, found, policy), schema, policy)
         check_join_size(size, query, schema, policy)
-        owner, units = _owner(found, person, catalog, policy)
+        try:
+            owner, units = _owner(found, person, catalog, policy)
+        except UnsupportedSQL:
+            if entry.label is None:
+                raise
+            message = OF_OTHERS.format(entry.label)
+            raise UnsupportedSQL(message, hint=EQUATE_THE_OWNER, position=entry.position) from None
         unit, row = units[0], _row_key(query)
         person = _with_row_key(person, query, row)
         key = _key(found, person, unit, row)
@@ -149,6 +158,19 @@ class _Made:
         )
         rows = _rows(query, found, person, owner, units, row)
         return cls(replace(entry, table=table, rows=rows), person, declared, inner.size(size))
+
+    @classmethod
+    def _of_public(
+        cls, entry: BoundTable, person: PersonTable, query: BoundQuery, schema: Schema, policy: Policy
+    ) -> _Made:
+        """Groups of public rows are public rows, and their keys identify them."""
+        check_not_owned(query.all_tables, ownership(schema, policy), policy)
+        columns = tuple(column.column for column in person.columns)
+        keys = tuple(column.column.name for column in person.columns if column.is_key)
+        declared = TablePolicy(public=True, columns={one.column.name: one.declared for one in person.columns})
+        table = Table(entry.table.name, "", columns, (keys,), ())
+        rows = _computed(join_tables(query.tables, query.predicates), query, person)
+        return cls(replace(entry, table=table, rows=rows), person, declared, JoinSize())
 
 
 def _owner(
@@ -301,7 +323,6 @@ def _rows(
 ) -> exp.Select:
     """The SELECT: the completed join of owned tuples whose keys lead to their owner, grouped or with its windows."""
     select = complete_provenance(join_tables(query.tables, query.predicates), found.completions, found.ends)
-    select = filter_semi_joins(select, query.semi_joins) if query.semi_joins else select
     leading = [
         column.key
         for column in person.columns
@@ -309,13 +330,22 @@ def _rows(
     ]
     unsure = [column for column in dict.fromkeys([*owner.columns, *leading]) if not found.equalities.known(column)]
     add_conditions(select, [exp.Is(this=bound_column(*one), expression=exp.Null(), negate=True) for one in unsure])
+    return _computed(select, query, person, row)
+
+
+def _computed(
+    select: exp.Select, query: BoundQuery, person: PersonTable, row: Sequence[ColumnRef] | None = None
+) -> exp.Select:
+    """The SELECT of a joined FROM, in place: its semi-joins, its columns, and its groups or windows."""
+    filter_semi_joins(select, query.semi_joins)
     values = [_without_ties(column.value, row) if column.ties else copied(column.value) for column in person.columns]
     names = [column.column.name for column in person.columns]
     select.set("expressions", [named_sql(value, name) for value, name in zip(values, names, strict=True)])
     if person.partitions is not None:
         return select
     places = [place for place, column in enumerate(person.columns, 1) if column.is_key]
-    select.set("group", exp.Group(expressions=[exp.Literal.number(place) for place in places]))
+    if places:
+        select.set("group", exp.Group(expressions=[exp.Literal.number(place) for place in places]))
     return select
 
 

@@ -97,6 +97,7 @@ class ColumnPolicy:
         share are shown, at the price of a delta (docs/mathematics.md, section 5.4). Unless set, as in `[privacy]`.
       format: of a private column of texts that hold dates, such as `DD/MM/YYYY`: in every question the column is a
         date, and a text of another form is NULL.
+      extent: the ends that a computed column has by its type, on which conditions rely; nothing is clamped to them.
     """
 
     range: tuple[float, float] | None = None
@@ -107,6 +108,7 @@ class ColumnPolicy:
     null_group: bool = False
     discover: bool | None = None
     format: str | None = None
+    extent: tuple[float, float] | None = None
 
 
 _UNDECLARED = ColumnPolicy()

@@ -39,7 +39,7 @@ def join_tables(tables: Sequence[BoundTable], predicates: Sequence[exp.Expr]) ->
     >>> join_tables([a, b], [on, where]).sql("postgres")
     'SELECT FROM "public"."a" AS "a" INNER JOIN "public"."b" AS "b" ON a.x = b.y WHERE a.z = 1'
     """
-    return joined([(_entry_sql(entry), entry.outer) for entry in tables], predicates)
+    return joined([(entry_sql(entry), entry.outer) for entry in tables], predicates)
 
 
 def joined(
@@ -65,8 +65,8 @@ def joined(
     return select
 
 
-def _entry_sql(entry: BoundTable) -> exp.Table | exp.Subquery:
-    """A base table, or the rows of a per-person subquery."""
+def entry_sql(entry: BoundTable) -> exp.Table | exp.Subquery:
+    """A base table, or the rows of a subquery with aggregates."""
     if entry.rows is None:
         return table_sql(entry.table, entry.alias)
     subquery = exp.Subquery(this=copied(entry.rows), alias=exp.TableAlias(this=quoted(entry.alias)))

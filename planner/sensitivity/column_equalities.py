@@ -42,9 +42,13 @@ def fixed_columns(query: BoundQuery) -> Iterator[tuple[ColumnRef, str]]:
 
 
 def known_columns(query: BoundQuery) -> Iterator[ColumnRef]:
-    """The columns that equal an expression without columns, so that they are not NULL."""
+    """The columns that equal an expression without columns, or that are tested, so that they are not NULL."""
     for column, _ in _equal_to_constants(query):
         yield column_ref(column)
+    for condition in query.predicates:
+        tested = isinstance(condition, exp.Is) and condition.args.get("negate") and condition.expression == exp.null()
+        if tested and isinstance(condition.this, exp.Column):
+            yield column_ref(condition.this)
 
 
 def equal_columns(conditions: Iterable[exp.Expr], query: BoundQuery) -> Iterator[tuple[ColumnRef, ColumnRef]]:

@@ -28,6 +28,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from planner.binding.bound_query import BoundQuery, BoundSemiJoin, BoundTable
+from planner.binding.derived_columns import EQUATE_THE_OWNER, OF_OTHERS
 from planner.binding.from_clause import NOT_OWN_ROWS
 from planner.errors import UnsupportedSQL
 from planner.policy.ownership import Ownership, ownership
@@ -74,9 +75,15 @@ _ALONG_A_KEY = "join the table along its key and ask for COUNT(DISTINCT key), or
 _INSTEAD = {
     "EXISTS": _ALONG_A_KEY,
     "IN": _ALONG_A_KEY,
+    "a scalar subquery": "join the table along its key, or ",
     "NOT IN": "write NOT EXISTS (SELECT 1 FROM t WHERE t.key = x), because the key may be NULL; or ",
 }
 """How the hint about a subquery in WHERE begins, by its label; nothing can be joined in place of NOT EXISTS."""
+
+
+def _of_other_owners(label: str, reason: str | None, position: int | None) -> UnsupportedSQL:
+    hint = f"{_INSTEAD.get(label, '')}look at rows of the same owner: {reason}" if reason else EQUATE_THE_OWNER
+    return UnsupportedSQL(OF_OTHERS.format(label), hint=hint, position=position)
 
 
 @dataclass(frozen=True)
@@ -92,6 +99,8 @@ class _OwnRows:
         found = provenance(base, self.schema, self.policy, taken) if _private(required, self.policy) else None
         for entry in optional:
             reason = self._not_own(base, found, [*self._there_with(entry), entry], [entry])
+            if reason is not None and entry.label is not None:
+                raise _of_other_owners(entry.label, None if entry.person else reason, entry.position)
             if reason is not None:
                 hint = f"use an inner JOIN, or a LEFT JOIN to rows of the same owner: {reason}"
                 raise UnsupportedSQL(NOT_OWN_ROWS, hint=hint, position=entry.position)
@@ -99,12 +108,7 @@ class _OwnRows:
             rows = _private(semi_join.tables, self.policy)
             reason = self._not_own(base, found, semi_join.tables, rows, semi_join.predicates)
             if reason is not None:
-                message = (
-                    f"{semi_join.label} over rows of other owners is not supported: they would decide who counts"
-                )
-                way = _INSTEAD.get(semi_join.label, "")
-                hint = f"{way}look at rows of the same owner: {reason}"
-                raise UnsupportedSQL(message, hint=hint, position=semi_join.position)
+                raise _of_other_owners(semi_join.label, reason, semi_join.position)
 
     def _there_with(self, entry: BoundTable) -> list[BoundTable]:
         """The optional rows that are there when this one is, since ON clauses equate columns, also in steps."""

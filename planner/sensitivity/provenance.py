@@ -78,17 +78,22 @@ def provenance(query: BoundQuery, schema: Schema, policy: Policy, taken: Collect
         raise UnsupportedSQL(
             "the query reads only public tables, so it needs no noise", hint="it is answered exactly"
         )
-    for entry in query.all_tables:
-        if policy.is_public(entry.table.name) and graph.may_show_owned(entry.table.name):
-            hint = "query it alone; or the administrator makes it a table or a materialized view"
-            message = f"the view {entry.table.name!r} may be computed from owned rows"
-            raise UnsupportedSQL(f"{message}, so it cannot be joined with private tables", hint=hint)
+    check_not_owned(query.all_tables, graph, policy)
     check_owned(private, graph)
     search = _Search(schema, graph, join_equalities(query), taken)
     search.begin(private)
     for entry in private:
         search.visit(entry.alias, entry.table)
     return search.result()
+
+
+def check_not_owned(entries: Sequence[BoundTable], graph: Ownership, policy: Policy) -> None:
+    """Refuse public views that may read owned rows. Raises: UnsupportedSQL."""
+    for entry in entries:
+        if policy.is_public(entry.table.name) and graph.may_show_owned(entry.table.name):
+            hint = "query it alone; or the administrator makes it a table or a materialized view"
+            message = f"the view {entry.table.name!r} may be computed from owned rows"
+            raise UnsupportedSQL(f"{message}, so it cannot be joined with private tables", hint=hint)
 
 
 def check_owned(entries: Sequence[BoundTable], graph: Ownership) -> None:

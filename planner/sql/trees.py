@@ -147,6 +147,11 @@ def copied(tree: Tree) -> Tree:
     return _with_notes(copy, tree)
 
 
+def computes(tree: exp.Expr) -> bool:
+    """Does it hold an aggregate or a window over the rows of a SELECT, not of a subquery?"""
+    return next(aggregates(tree), None) is not None or holds(tree, exp.Window)
+
+
 MIRRORED: Mapping[type[exp.Expr], type[exp.Binary]] = {
     exp.EQ: exp.EQ, exp.NEQ: exp.NEQ, exp.LT: exp.GT, exp.LTE: exp.GTE, exp.GT: exp.LT, exp.GTE: exp.LTE,
 }  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -107,6 +108,21 @@ def test_constructs_are_what_the_database_says_on_both(
         assert any(map(any, true)), name
         for database in (on_postgres, on_duckdb):
             _assert_shown(name, found(one.sql, database.pipeline), database, true)
+
+
+def test_subqueries_are_what_the_database_says(truth: Callable[[str], Rows], on_postgres: Database) -> None:
+    for sql in sampled(_subqueries(), 25):
+        _assert_shown(sql, outcome(sql), on_postgres, truth(sql))
+
+
+@pytest.mark.slow
+def test_so_they_are_on_duckdb(truth: Callable[[str], Rows], on_duckdb: Database) -> None:
+    for sql in _subqueries():
+        _assert_shown(sql, found(sql, on_duckdb.pipeline), on_duckdb, truth(sql))
+
+
+def _subqueries() -> list[str]:
+    return Path(__file__).with_name("subqueries.sql").read_text().splitlines()[1:]
 
 
 def _true(name: str, sql: str, truth: Callable[[str], Rows]) -> Rows:

@@ -9,15 +9,12 @@ _ORDERS = "SELECT count(*) FROM orders"
 _JOINED = "SELECT count(*) FROM customer JOIN orders ON c_custkey = o_custkey"
 
 NOT_MONOTONE = (
-    Refusal(f"{_ORDERS} WHERE o_orderkey = 1 OR ^EXISTS (SELECT 1 FROM lineitem WHERE l_orderkey = o_orderkey)",
-     UnsupportedSQL, "EXISTS", "COUNT(DISTINCT",
-     "SELECT count(DISTINCT o_orderkey) FROM orders JOIN lineitem ON l_orderkey = o_orderkey"),
-    Refusal("SELECT count(*) FILTER (WHERE ^EXISTS (SELECT 1 FROM orders WHERE o_custkey = c_custkey)) FROM customer",
-     UnsupportedSQL, "EXISTS", "condition of WHERE",
-     "SELECT count(*) FROM customer WHERE EXISTS (SELECT 1 FROM orders WHERE o_custkey = c_custkey)"),
-    Refusal(f"{_ORDERS} WHERE NOT (o_orderkey = 1 AND ^EXISTS (SELECT 1 FROM lineitem WHERE l_orderkey ="
-     " o_orderkey))",
-     UnsupportedSQL, "EXISTS"),
+    Refusal(f"{_ORDERS} WHERE o_orderkey = 1 OR EXISTS (^SELECT 1 FROM customer WHERE c_acctbal = o_totalprice)",
+     UnsupportedSQL, "EXISTS over rows of other owners", "equate the key of the person",
+     f"{_ORDERS} WHERE o_orderkey = 1 OR EXISTS (SELECT 1 FROM customer WHERE c_custkey = o_custkey)"),
+    Refusal("SELECT count(*) FILTER (WHERE ^c_custkey IN (SELECT o_orderkey FROM orders)) FROM customer",
+     UnsupportedSQL, "IN over rows of other owners", "equate the key of the person",
+     "SELECT count(*) FILTER (WHERE c_custkey IN (SELECT o_custkey FROM orders)) FROM customer"),
     Refusal("SELECT count(*) FROM customer WHERE NOT EXISTS (^SELECT 1 FROM orders WHERE o_custkey < c_custkey)",
      UnsupportedSQL, "NOT EXISTS over rows of other owners", "no equality connects orders.o_custkey with",
      "SELECT count(*) FROM customer WHERE NOT EXISTS (SELECT 1 FROM orders WHERE o_custkey = c_custkey)"),
@@ -38,16 +35,14 @@ NOT_MONOTONE = (
      "NOT EXISTS or NOT IN inside another subquery", "beside the other one"),
     Refusal("SELECT count(*) FROM lineitem WHERE l_quantity < (^SELECT avg(l_quantity) FROM lineitem)",
      UnsupportedSQL, "subquery", "literal", "SELECT count(*) FROM lineitem WHERE l_quantity < 25.5"),
-    Refusal(f"{_ORDERS} WHERE o_custkey = ^ANY (SELECT c_custkey FROM customer)", UnsupportedSQL, "ANY",
-     "x IN (SELECT ...)",
-     f"{_ORDERS} WHERE o_custkey IN (SELECT c_custkey FROM customer)"),
+    Refusal(f"{_ORDERS} WHERE o_totalprice > ^ANY (SELECT p_retailprice FROM part)", UnsupportedSQL, "ANY",
+     "EXISTS (SELECT 1 FROM t WHERE x > y)",
+     f"{_ORDERS} WHERE EXISTS (SELECT 1 FROM part WHERE o_totalprice > p_retailprice)"),
     Refusal(f"{_ORDERS} WHERE o_orderstatus ILIKE ^ANY (ARRAY['f', 'o'])", UnsupportedSQL, "ANY", "LIKE 'a%' OR",
      f"{_ORDERS} WHERE o_orderstatus ILIKE 'f' OR o_orderstatus ILIKE 'o'"),
-    Refusal("SELECT avg(n) FROM (SELECT (^SELECT count(*) FROM orders WHERE o_custkey = c_custkey) AS n"
-     " FROM customer) x",
-     UnsupportedSQL, "subquery", "that groups by their key",
-     "SELECT avg(n) FROM (SELECT c_custkey, count(o_orderkey) AS n FROM customer LEFT JOIN orders"
-     " ON o_custkey = c_custkey GROUP BY c_custkey) x"),
+    Refusal("SELECT avg((^SELECT count(*) FROM orders WHERE o_custkey = c_custkey GROUP BY o_orderdate))"
+     " FROM customer", UnsupportedSQL, "may have several rows", "max(x)",
+     "SELECT avg((SELECT count(*) FROM orders WHERE o_custkey = c_custkey)) FROM customer"),
     Refusal(f"{_ORDERS} WHERE o_totalprice > ^ALL (SELECT c_acctbal FROM customer)", UnsupportedSQL, "ALL"),
     Refusal("SELECT count(*) FROM customer ^LEFT JOIN orders ON c_nationkey = o_custkey", UnsupportedSQL,
      "LEFT JOIN", "no equality connects orders.o_custkey with the customer", _JOINED),

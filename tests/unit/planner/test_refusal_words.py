@@ -14,15 +14,19 @@ _DIVISION = "SELECT floor(salary / 1000), count(*) FROM employees GROUP BY ^floo
 
 # statement with ^ where the refusal points, words of its message, words of its hint
 _ASKED: list[tuple[str, str, str]] = [
-    ("SELECT count(*) FROM order_items WHERE unit_price > (^SELECT max(unit_price) FROM products)",
-     "a subquery outside FROM", "over public tables alone it is free"),
+    ("SELECT count(*) FROM orders o WHERE freight > 9 OR EXISTS (^SELECT 1 FROM orders x WHERE x.status = o.status)",
+     "EXISTS over rows of other owners", "the key of the person who owns its rows"),
+    ("SELECT count(*) FROM orders WHERE freight = 9 OR freight > (^SELECT freight FROM orders LIMIT 1)",
+     "LIMIT inside a scalar subquery", "max(x) or min(x)"),
+    ("SELECT count(*) FROM customers c LEFT JOIN orders o ON o.customer_id = c.customer_id AND EXISTS"
+     " (^SELECT 1 FROM products WHERE brand = o.status)", "in the ON of a LEFT JOIN", "in a CASE"),
     ("SELECT customer_id, rank() OVER (ORDER BY count(*)) FROM orders GROUP BY ^customer_id",
      "no group of customers", "count(DISTINCT customer_id)"),
     ("SELECT count(*) FROM orders WHERE (^status, channel) = ('a', 'b', 'c')", "rows of unequal length", "as many"),
     ("SELECT count(*) FROM orders WHERE (^status, channel) IN (('a', 'b', 'c'))", "unequal length", "as many"),
     ("SELECT count(*) FROM orders WHERE freight > ^ALL (SELECT unit_price FROM products)", "ALL", "IS NOT TRUE"),
-    ("SELECT count(*) FROM orders WHERE (^status, channel) IN (SELECT brand, brand FROM products)",
-     "before IN (SELECT ...)", "write EXISTS"),
+    ("SELECT count(*) FROM orders WHERE (^status, channel) NOT IN (SELECT brand, brand FROM products)",
+     "NOT IN of rows that may be NULL", "write NOT EXISTS"),
     ("SELECT count(*) FROM orders WHERE freight > ^ANY (SELECT unit_price FROM products)", "ANY", "WHERE x > y"),
     ("SELECT count(*) FROM orders ^FULL JOIN reviews USING (customer_id)", "FULL JOIN", "LEFT JOIN both tables"),
     ("SELECT count(*) FROM orders ^SEMI JOIN customers USING (customer_id)", "SEMI JOIN", "WHERE EXISTS"),
@@ -59,7 +63,9 @@ _FOLLOWED = (
     "SELECT count(*) / count(DISTINCT customer_id) FROM orders",
     "SELECT count(*) FROM orders WHERE NOT EXISTS (SELECT 1 FROM products WHERE (freight > unit_price) IS NOT TRUE)",
     "SELECT count(*) FROM orders WHERE EXISTS (SELECT 1 FROM products WHERE freight > unit_price)",
-    "SELECT count(*) FROM orders WHERE EXISTS (SELECT 1 FROM products WHERE brand = status AND brand = channel)",
+    "SELECT count(*) FROM orders WHERE NOT EXISTS (SELECT 1 FROM products WHERE brand = status AND brand = channel)",
+    "SELECT count(*) FROM orders o WHERE freight > 9 OR EXISTS (SELECT 1 FROM orders x WHERE x.status = o.status"
+    " AND x.customer_id = o.customer_id)",
     "SELECT count(*) FROM orders WHERE (status, channel) = ('a', 'b')",
     "SELECT country, count(*) FROM customers GROUP BY country LIMIT 10 OFFSET 5",
     "SELECT country, n FROM (SELECT country, count(*) AS n, rank() OVER (ORDER BY count(*) DESC) AS r"

@@ -14,9 +14,9 @@ WHERE
             CASE
               WHEN "lineitem_0"."l_quantity" <> 'NaN'
               THEN CAST(LEAST(GREATEST(CAST("lineitem_0"."l_quantity" * 100 AS BIGINT), 0), 5000) AS DOUBLE PRECISION) / 100
-            END * CAST(17179869184 AS DOUBLE PRECISION)
+            END * CAST(100 AS DOUBLE PRECISION) + CAST(0.5 AS DOUBLE PRECISION)
           ) AS BIGINT)
-        ) AS DOUBLE PRECISION) / CAST(17179869184 AS DOUBLE PRECISION) AS DOUBLE PRECISION) AS "a2"
+        ) AS DOUBLE PRECISION) / CAST(100 AS DOUBLE PRECISION) AS DOUBLE PRECISION) AS "a2"
       FROM "public"."lineitem" AS "lineitem_0"
       LEFT JOIN "public"."orders" AS "orders_1"
         ON "lineitem_0"."l_orderkey" = "orders_1"."o_orderkey"

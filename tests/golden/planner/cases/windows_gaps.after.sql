@@ -149,13 +149,13 @@ FROM (
         CASE
           WHEN "orders_0"."o_totalprice" <> 'NaN'
           THEN CAST(LEAST(GREATEST(CAST("orders_0"."o_totalprice" * 100 AS BIGINT), 0), 80000000) AS DOUBLE PRECISION) / 100
-        END * CAST(1048576 AS DOUBLE PRECISION)
+        END * CAST(100 AS DOUBLE PRECISION) + CAST(0.5 AS DOUBLE PRECISION)
       ) AS BIGINT)
     ) OVER (
       PARTITION BY "orders_0"."o_custkey"
       ORDER BY "orders_0"."o_orderdate", "orders_0"."o_orderkey", "orders_0"."o_orderkey" ASC
       ROWS BETWEEN 2 PRECEDING AND CURRENT ROW
-    ) AS DOUBLE PRECISION) / CAST(1048576 AS DOUBLE PRECISION) AS DOUBLE PRECISION) AS "a6",
+    ) AS DOUBLE PRECISION) / CAST(100 AS DOUBLE PRECISION) AS DOUBLE PRECISION) AS "a6",
     "orders_0"."o_orderkey" AS "r1"
   FROM "public"."orders" AS "orders_0"
 ) AS "t_0"
