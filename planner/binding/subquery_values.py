@@ -58,8 +58,8 @@ from planner.sql.trees import (
     copied,
     holds,
     named_sql,
+    own_name,
     position_of,
-    quoted,
     rebuilt,
     select_within,
 )
@@ -304,12 +304,12 @@ class SubqueryValues:
             message = f"this condition on the rows around {_label(rows.node)} is not supported"
             position = position_of(rows.correlated[0]) or position_of(rows.node)
             raise UnsupportedSQL(message, hint=hint, position=position)
-        table = exp.Table(this=quoted(entry.table.relation), db=quoted(entry.table.namespace))
+        table = exp.Table(this=own_name(entry.table.relation), db=own_name(entry.table.namespace))
         table.meta[AGAIN] = entry
         names = dict.fromkeys([*key, *(column.name for column in bases)])
         columns = [named_sql(exp.column(exp.to_identifier(name, quoted=True)), f"{_COPY} {name}") for name in names]
         select = exp.Select(expressions=columns, from_=exp.From(this=table))
-        copy = exp.Subquery(this=select, alias=exp.TableAlias(this=quoted(_COPY)))
+        copy = exp.Subquery(this=select, alias=exp.TableAlias(this=own_name(_COPY)))
         copies = {id(column): _beside(column.name) for column in bases}
         read = {id(one): exp.Paren(this=_with(value, copies)) for one, value in zip(outer, meant, strict=True)}
         copy.meta[_COPY] = [_with(condition, read) for condition in rows.around]

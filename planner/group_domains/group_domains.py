@@ -238,7 +238,7 @@ def _no_domain(key: BoundKey, sources: KeySources, delta: float) -> SensitivityU
         ways = f"{_without_declaration(key)}; or ask the administrator for a `domain` or a `range` of {names}"
     else:
         message = f"the possible values of a group key computed from {names} are not public"
-        narrow = "narrow it by WHERE" if dated or key.type.is_number else "list its values in WHERE"
+        narrow = "narrow it in WHERE by BETWEEN" if dated or key.type.is_number else "list its values in WHERE"
         ways = f"{narrow}, or group by CASE WHEN ... THEN 'label' END; "
         ways += f"or ask the administrator for a `domain` or a `range` of {names}"
     if is_selectable(key, sources):

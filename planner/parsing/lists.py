@@ -16,7 +16,7 @@ from planner.errors import StatementTooComplex
 from planner.limits import MAX_PUBLIC_ROWS
 from planner.parsing.spellings import written_interval
 from planner.sql.literals import constant, moment, moment_sql
-from planner.sql.trees import cast_sql, copied, fold, nodes, quoted
+from planner.sql.trees import cast_sql, copied, fold, nodes, own_name
 
 _Value = int | date | datetime
 
@@ -34,8 +34,10 @@ def written_values(tree: exp.Expr) -> exp.Expr:
         if not isinstance(node, exp.Values) or node.args.get("alias") is not None:
             continue
         width = len(node.expressions[0].expressions) if isinstance(node.expressions[0], exp.Tuple) else 1
-        columns = [quoted(f"column{place + 1}") for place in range(width)]
-        rows = exp.Values(expressions=node.expressions, alias=exp.TableAlias(this=quoted("values"), columns=columns))
+        columns = [own_name(f"column{place + 1}") for place in range(width)]
+        rows = exp.Values(
+            expressions=node.expressions, alias=exp.TableAlias(this=own_name("values"), columns=columns)
+        )
         select = exp.Select(expressions=[exp.Star()], from_=exp.From(this=rows))
         for part in ("order", "limit", "offset"):
             if node.args.get(part) is not None:
@@ -64,7 +66,7 @@ def unnested_arrays(tree: exp.Expr) -> None:
             alias, listed = node.args.get("alias"), _constants(node.expressions)
             if listed is not None and not node.args.get("offset"):
                 named = (
-                    alias if alias is not None and alias.this is not None else exp.TableAlias(this=quoted("unnest"))
+                    alias if alias is not None and alias.this is not None else exp.TableAlias(this=own_name("unnest"))
                 )
                 if not named.columns:
                     named = exp.TableAlias(this=named.this, columns=[copied(named.this)])
@@ -73,8 +75,8 @@ def unnested_arrays(tree: exp.Expr) -> None:
             item = node.expressions[0].unalias()
             listed = _constants([item.this]) if isinstance(item, exp.Explode) else None
             if listed is not None:
-                name = exp.TableAlias(this=quoted("unnest"), columns=[quoted("unnest")])
-                item.replace(exp.Column(this=quoted("unnest")))
+                name = exp.TableAlias(this=own_name("unnest"), columns=[own_name("unnest")])
+                item.replace(exp.Column(this=own_name("unnest")))
                 node.set("from_", exp.From(this=exp.Values(expressions=listed, alias=name)))
 
 
@@ -95,11 +97,11 @@ def listed_series(tree: exp.Expr) -> None:
             (call,) = calls
             name = "generate_series"
             if not isinstance(node.expressions[0], exp.Alias):
-                named = exp.alias_(copied(node.expressions[0]), quoted(name))
+                named = exp.alias_(copied(node.expressions[0]), own_name(name))
                 node.set("expressions", [named])
                 (call,) = [one for one in nodes(named) if isinstance(one, exp.ExplodingGenerateSeries)]
-            call.replace(exp.column(quoted(name), table=quoted("s")))
-            alias = exp.TableAlias(this=quoted("s"), columns=[quoted(name)])
+            call.replace(exp.column(own_name(name), table=own_name("s")))
+            alias = exp.TableAlias(this=own_name("s"), columns=[own_name(name)])
             node.set("from_", exp.From(this=exp.Table(this=call, alias=alias)))
 
 
@@ -123,7 +125,7 @@ def counted_series(tree: exp.Expr) -> None:
     >>> tree = parse_one(sql, dialect="postgres")
     >>> counted_series(tree)
     >>> tree.sql("postgres")
-    'WITH d(x) AS (SELECT "s"."x" AS "x" FROM GENERATE_SERIES(1, 7, 2) AS "s"("x")) SELECT sum(x) FROM d'
+    'WITH d(x) AS (SELECT "s"."x" AS "x" FROM GENERATE_SERIES(1, 7, 2) AS "s"("x")) SELECT SUM(x) FROM d'
     """
     for clause in [node for node in nodes(tree) if isinstance(node, exp.With) and node.args.get("recursive")]:
         found = [(entry, series) for entry in clause.expressions if (series := _series(entry)) is not None]
@@ -285,14 +287,14 @@ def _end(node: exp.Expr, start: _Value) -> _Value | None:
 
 
 def _select(name: exp.Expr, start: _Value, last: _Value, step: _Step) -> exp.Select:
-    value: exp.Expr = exp.column(quoted(fold(name)), table=quoted("s"))
+    value: exp.Expr = exp.column(own_name(fold(name)), table=own_name("s"))
     ends = [_sql(start), _sql(last)]
     if type(start) is date:
         value = cast_sql(value, "DATE")
     call = exp.ExplodingGenerateSeries(start=ends[0], end=ends[1], step=copied(step.written))
-    alias = exp.TableAlias(this=quoted("s"), columns=[quoted(fold(name))])
+    alias = exp.TableAlias(this=own_name("s"), columns=[own_name(fold(name))])
     series = exp.Table(this=call, alias=alias)
-    return exp.Select(expressions=[exp.alias_(value, quoted(fold(name)))], from_=exp.From(this=series))
+    return exp.Select(expressions=[exp.alias_(value, own_name(fold(name)))], from_=exp.From(this=series))
 
 
 def _sql(value: _Value) -> exp.Expr:

@@ -214,6 +214,11 @@ def quoted(name: str) -> exp.Identifier:
     return exp.Identifier(this=name, quoted=True)
 
 
+def own_name(name: str) -> exp.Identifier:
+    """A new identifier `"name"`, which a tree may make its own."""
+    return exp.Identifier(this=name, quoted=True)
+
+
 def fold(identifier: exp.Expr) -> str:
     """The name that an identifier means: lower case (ASCII letters only) unless it is quoted."""
     name = identifier.name

@@ -58,7 +58,7 @@ def test_a_group_without_delta_is_told_before_with_the_words_of_the_refusal(
     assert "for the analyst's group" in told.message
     assert not told.without_delta
     assert "With delta 0" in str(refused.value.hint) and "With delta 0" not in told.hint
-    assert "Name the groups, as in WHERE" in told.hint and "top-up group:lab --delta" in told.hint
+    assert "This question needs a delta" in told.hint and "top-up group:lab --delta" in told.hint
     shown = "\n".join(str(row[0]) for row in ask(pipeline, asked(f"EXPLAIN {FOUND}")).rows)
     assert "would be refused: " in shown
     assert len(ledger.charges()) == 0

@@ -286,7 +286,7 @@ def _arithmetic(node: exp.Expr, write: Write) -> Typed:
     step = node.args["expression"]
     if isinstance(step, exp.Mul) and isinstance(step.right, exp.Interval):
         count = cast_sql(write(step.left).sql, "BIGINT")
-        moved = exp.Paren(this=exp.Mul(this=count, expression=step.right.copy()))
+        moved = _times(count, step.right) or exp.Paren(this=exp.Mul(this=count, expression=step.right.copy()))
         return Typed(type(node)(this=write(node.this).sql, expression=moved), SqlType(Family.TIMESTAMP))
     if isinstance(step, exp.Interval):
         return Typed(type(node)(this=write(node.this).sql, expression=step.copy()), SqlType(Family.TIMESTAMP))
@@ -298,6 +298,18 @@ def _arithmetic(node: exp.Expr, write: Write) -> Typed:
         return floating(type(node)(this=as_double(left), expression=as_double(right)))
     kind = exact_sum(left, right, node)
     return Typed(type(node)(this=as_exact(left, kind), expression=as_exact(right, kind)), kind)
+
+
+_MICROSECONDS = {"SECOND": 10**6, "MINUTE": 60 * 10**6, "HOUR": 3600 * 10**6}
+
+
+def _times(count: exp.Expr, step: exp.Interval) -> exp.Expr | None:
+    """Multiply a step of hours, minutes or seconds; None for another. DuckDB's own product takes an INTEGER."""
+    one = _MICROSECONDS.get(step.text("unit").upper())
+    if one is None:
+        return None
+    whole = exp.Mul(this=count, expression=cast_sql(exp.Literal.number(int(step.this.name) * one), "BIGINT"))
+    return exp.Anonymous(this="to_microseconds", expressions=[whole])
 
 
 def _days(node: exp.Expr, left: Typed, right: Typed) -> Typed:
