@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from uuid import uuid4
 
 import duckdb
 import psycopg
@@ -34,9 +35,10 @@ class Database:
 @pytest.fixture(scope="package")
 def urls(embedded_postgres: EmbeddedPostgres) -> Iterator[tuple[str, str]]:
     """The tables as the proxy reads them, and as answers are of them: without nobody's rows, within ranges."""
+    name = f"collected_{uuid4().hex}"  # two packages of tests may hold them at once
     with (
-        on_server(embedded_postgres, "collected", (*TABLES, *ROWS)) as all_rows,
-        on_server(embedded_postgres, "collected_of_somebody", (*TABLES, *ROWS, *OF_SOMEBODY)) as of_somebody,
+        on_server(embedded_postgres, name, (*TABLES, *ROWS)) as all_rows,
+        on_server(embedded_postgres, f"{name}_of_somebody", (*TABLES, *ROWS, *OF_SOMEBODY)) as of_somebody,
     ):
         yield all_rows, of_somebody
 
