@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from planner.binding.bind import bind
-from planner.binding.from_clause import Flattened, bind_from, may_be_per_person
+from planner.binding.flattened import Flattened
+from planner.binding.from_clause import bind_from, may_be_per_person
 from planner.binding.outer_select import inner_answer
 from planner.binding.placeholders import SOME_DAY, replace_clock
 from planner.binding.scope import Tables

@@ -330,6 +330,10 @@ def nested_aggregate(node: exp.Expr) -> UnsupportedSQL:
     return UnsupportedSQL("an aggregate inside an aggregate is not supported", hint=hint, at=node)
 
 
+Argument = tuple[type[exp.Expr], exp.Expr, exp.Expr | None]
+"""A call, one of its bound arguments, and the bound condition of its FILTER."""
+
+
 class Aggregates:
     """The distinct aggregates of one statement (`found`), and the bound `arguments` of their calls."""
 
@@ -345,7 +349,7 @@ class Aggregates:
         self._given = given
         self.found: list[BoundAggregate] = []
         self._places: dict[BoundAggregate, int] = {}
-        self.arguments: list[exp.Expr] = []
+        self.arguments: list[Argument] = []
 
     def bind(self, node: exp.Expr) -> ReleasedExpression | None:
         """Bind an aggregate call over bound columns; None for anything else. Raises: UnsupportedSQL."""
@@ -357,8 +361,9 @@ class Aggregates:
         nested = next((part for part in within if part is not call and isinstance(part, exp.AggFunc)), None)
         if nested is not None:
             raise nested_aggregate(nested)
-        self.arguments += [call.this] if call.this is not None else []
-        self.arguments += [call.expression] if isinstance(call, PAIRED) else []
+        for argument in (call.this, call.expression) if isinstance(call, PAIRED) else (call.this,):
+            if argument is not None:
+                self.arguments.append((type(call), argument, where))
         label = str(node.meta.get(LABEL, "") or call.meta.get(LABEL, ""))
         condition = None if where is None else bind_predicate(where, self._scope)
         if isinstance(call, exp.Count):
@@ -420,7 +425,7 @@ class Aggregates:
         if isinstance(call, exp.WithinGroup):
             label = str(call.this.meta.get(LABEL, "")) or label
         rank, argument = asked_rank(call)
-        self.arguments[-1:] = [argument]
+        self.arguments[-1:] = [(exp.Median, argument, self.arguments[-1][2])]
         place, grid = on_grid(call, argument, self._scope)
         known = self._where_known(argument, condition)
         return self._add(BoundAggregate("rank", place, known, label, grid=grid, rank=rank))

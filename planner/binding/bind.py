@@ -22,18 +22,22 @@ from sqlglot import exp
 
 from planner.binding.aggregates import Aggregates
 from planner.binding.bound_query import BoundQuery
-from planner.binding.conditions import normal_form
+from planner.binding.conditions import required, without_unread
 from planner.binding.derived_columns import is_star, meant_sql
-from planner.binding.from_clause import Flattened, bind_from, check_beside_public, check_connected, may_be_per_person
+from planner.binding.flattened import Flattened, check_connected
+from planner.binding.from_clause import bind_from, may_be_per_person
 from planner.binding.group_keys import GroupKeys, distinct_as_groups
 from planner.binding.limit_offset import output_name, row_count
+from planner.binding.outer_joins import check_beside_public
 from planner.binding.outer_select import OuterSelect, counts_all, inner_answer
 from planner.binding.placeholders import replace_clock
 from planner.binding.released_select import ReleasedBinder, ReleasedClauses, check_released_moments
 from planner.binding.scope import Scope, Tables
+from planner.binding.set_operations import check_person_in, with_selects
 from planner.errors import NoRowAsked, RowsNotShown, StatementTooComplex, UnsupportedSQL
 from planner.expressions.predicates import unknown
 from planner.limits import MAX_OUTPUTS
+from planner.parsing.literal_rows import with_values
 from planner.policy.policy import Policy, TablePolicy
 from planner.released_expression import Display, KeyValue, Output
 from planner.schema import Schema
@@ -205,10 +209,12 @@ def _bind(
     zone: str,
     proved: Mapping[str, TablePolicy] = MappingProxyType({}),
 ) -> BoundQuery:
+    select = with_selects(with_values(select))
     if len(select.expressions) > MAX_OUTPUTS:
         raise StatementTooComplex(f"more than {MAX_OUTPUTS} columns", at=select.expressions[-1])
     inner = inner_answer(select)
     if inner is not None and not may_be_per_person(inner, schema, policy, search_path):
+        check_person_in(inner)
         outer = OuterSelect(select, _bind(inner, schema, policy, search_path, zone, proved))
         if outer.keeps_rows():
             return outer.query()
@@ -261,9 +267,9 @@ class _Answer(ReleasedClauses):
         self._check_distinct(outputs)
         written = (key.written for key in self._groups.keys)
         check_beside_public(self._flat, written, self._aggregates.arguments)
-        predicates = normal_form(self._flat.predicates)
+        tables, predicates = required(self._scope.tables, self._flat.predicates)
         return BoundQuery(
-            tables=tuple(self._scope.tables),
+            tables=without_unread(tables, predicates, self._read()),
             predicates=predicates,
             semi_joins=tuple(self._flat.semi_joins),
             keys=tuple(self._groups.keys),
@@ -277,6 +283,13 @@ class _Answer(ReleasedClauses):
             ),
             owner_joins=tuple(self._flat.owner_joins),
         )
+
+    def _read(self) -> Iterator[exp.Expr]:
+        """Yield what the question reads of its tuples, apart from conditions of its joins."""
+        yield from (condition for one in self._flat.semi_joins for condition in one.predicates)
+        yield from (key.value for key in self._groups.keys)
+        for one in self._aggregates.found:
+            yield from (tree for tree in (one.argument, one.added, one.condition) if tree is not None)
 
     def _check_aggregates(self) -> None:
         clauses = [*self._select.expressions, self._select.args.get("having"), self._select.args.get("order")]

@@ -47,8 +47,9 @@ class PersonTable:
     """The definition of a per-person subquery: the join, its columns, the position of its SELECT.
 
     Attributes:
-      partitions: for window functions over its rows, the columns of each PARTITION BY, and its position; None for
-        groups.
+      partitions: for window functions over its rows, the columns of each PARTITION BY, and its position; empty for
+        plain rows; None for groups.
+      others: of UNION ALL, the SELECTs after the first, with columns of the same names and types.
       expands: may a row of the join become several, as the elements of a list?
     """
 
@@ -56,6 +57,7 @@ class PersonTable:
     columns: tuple[PersonColumn, ...]
     position: int | None = field(default=None, compare=False)
     partitions: Mapping[tuple[str, ...], int | None] | None = None
+    others: tuple[PersonTable, ...] = ()
     expands: bool = False
 
     @property
@@ -64,6 +66,11 @@ class PersonTable:
         if self.partitions is not None:
             return tuple(self.partitions)
         return (tuple(column.column.name for column in self.columns if column.is_key),)
+
+    @property
+    def selects(self) -> tuple[PersonTable, ...]:
+        """Each SELECT of UNION ALL; itself alone for any other."""
+        return (self, *self.others)
 
 
 @dataclass(frozen=True)
@@ -76,11 +83,15 @@ class BoundTable:
       outer: the conditions of its LEFT JOIN, each total; None for an inner join.
       sample: the rate of the analyst's TABLESAMPLE BERNOULLI, or None.
       optional: is it a LEFT JOIN to private rows? `planner.sensitivity.own_rows` finds their owners.
+      beside: is it on the right of a public LEFT JOIN private, which is entered as an inner join? Groups do not
+        depend on it.
       position, start: 1-based offsets of the LEFT JOIN to private rows, and of the table's name, or None.
       label: the construct that it is optional for, such as EXISTS; None for LEFT JOIN.
       sampled: can the database sample it? Tables and materialized views only.
       person: the definition of a per-person subquery; `table` then holds its columns only.
-      rows: the SELECT of a per-person subquery whose owners are proved (`planner.planning.person_tables`).
+      rows: the query of a per-person subquery whose owners are proved (`planner.planning.person_tables`), or of rows
+        of constants.
+      constants: the number of rows of constants, which are public; None for any other entry.
     """
 
     alias: str
@@ -94,7 +105,14 @@ class BoundTable:
     start: int | None = field(default=None, compare=False)
     label: str | None = field(default=None, compare=False)
     person: PersonTable | None = None
-    rows: exp.Select | None = None
+    rows: exp.Query | None = None
+    beside: bool = False
+    constants: int | None = None
+
+    @property
+    def is_released(self) -> bool:
+        """Does it hold released values, which are not known yet?"""
+        return self.table.is_released and self.constants is None
 
     @property
     def row_key(self) -> tuple[str, ...] | None:

@@ -5,14 +5,18 @@ What is NULL is left out by COUNT(expression) and the denominator of AVG.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from enum import Enum
 from itertools import pairwise
 from operator import itemgetter
 
 from sqlglot import exp
 
+from planner.binding.bound_query import BoundTable
 from planner.binding.scope import Scope
-from planner.sql.trees import MIRRORED, Age, children, column_ref, copied
+from planner.sql.trees import MIRRORED, Age, children, column_ref, columns_of, copied
 
 _Key = tuple[bool, tuple[str, ...]]
 
@@ -93,8 +97,8 @@ def is_null(node: exp.Expr, scope: Scope) -> exp.Expr | None:
     return _null(node)
 
 
-def is_strict(node: exp.Expr, alias: str | None = None) -> bool:
-    """Whether an expression is NULL if its columns (of `alias`, or all) are, as where a LEFT JOIN finds no row.
+def is_strict(node: exp.Expr) -> bool:
+    """Whether an expression is NULL if its columns are, as where a LEFT JOIN finds no row.
 
     >>> from sqlglot import parse_one
     >>> texts = ("a", "date_trunc('month', a)", "lower(a || 'x')", "2 * a + 1", "coalesce(a, 0)", "1", "a IS NULL")
@@ -102,10 +106,134 @@ def is_strict(node: exp.Expr, alias: str | None = None) -> bool:
     [True, True, True, True, False, False, False]
     """
     if isinstance(node, exp.Column):
-        return alias is None or node.table == alias
+        return True
     if isinstance(node, (*_STRICT, *_OF_ONE)):
-        return any(is_strict(part, alias) for part in node.iter_expressions())
+        return any(is_strict(part) for part in node.iter_expressions())
     return False
+
+
+class Absent(Enum):
+    """What an expression is where the rows of some tables are missing, so that their columns are NULL."""
+
+    NULL = "NULL"
+    TRUE = "true"
+    FALSE = "false"
+    ZERO = "zero"
+    VALUE = "another value"
+    UNKNOWN = "unknown"
+
+
+_TRUTH = {True: Absent.TRUE, False: Absent.FALSE}
+_COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In, exp.Between, exp.Like, exp.ILike)
+
+
+def absent(node: exp.Expr, aliases: Collection[str]) -> Absent:
+    """Return what an expression is without the rows of these tables, whatever the others hold.
+
+    >>> from sqlglot import parse_one
+    >>> texts = ("t.a + u.b", "coalesce(t.a, 0)", "CASE WHEN t.a IS NULL THEN 0 ELSE 1 END", "t.a > 1 AND u.b = 1")
+    >>> [absent(parse_one(text), {"t"}).value for text in texts]
+    ['NULL', 'zero', 'zero', 'unknown']
+    """
+    if isinstance(node, exp.Column):
+        return Absent.NULL if node.table in aliases else Absent.UNKNOWN
+    if isinstance(node, exp.Literal):
+        return Absent.ZERO if not node.is_string and Decimal(node.name) == 0 else Absent.VALUE
+    if isinstance(node, (exp.Null, exp.Boolean)):
+        return Absent.NULL if isinstance(node, exp.Null) else _TRUTH[bool(node.this)]
+    if isinstance(node, exp.Is):
+        return _tested(node, absent(node.this, aliases))
+    if isinstance(node, exp.Not):
+        known = absent(node.this, aliases)
+        return {Absent.TRUE: Absent.FALSE, Absent.FALSE: Absent.TRUE}.get(known, known)
+    if isinstance(node, exp.Connector):
+        return _connected(node, {absent(part, aliases) for part in node.flatten()})
+    if isinstance(node, exp.Case) and node.args.get("this") is None:
+        for branch in node.args["ifs"]:
+            chosen = absent(branch.this, aliases)
+            if chosen in (Absent.TRUE, Absent.UNKNOWN):
+                return chosen if chosen is Absent.UNKNOWN else absent(branch.args["true"], aliases)
+        default = node.args.get("default")
+        return Absent.NULL if default is None else absent(default, aliases)
+    if isinstance(node, exp.Coalesce):
+        found = (absent(part, aliases) for part in (node.this, *node.expressions))
+        return next((one for one in found if one is not Absent.NULL), Absent.NULL)
+    if isinstance(node, (exp.Paren, exp.Cast)):
+        return absent(node.this, aliases)
+    if isinstance(node, (*_STRICT, *_OF_ONE, *_COMPARED)):
+        read = [node.this] if isinstance(node, (exp.In, exp.Between)) else node.iter_expressions()
+        return Absent.NULL if any(absent(part, aliases) is Absent.NULL for part in read) else Absent.UNKNOWN
+    return Absent.UNKNOWN
+
+
+def required(
+    tables: Sequence[BoundTable], predicates: Sequence[exp.Expr]
+) -> tuple[tuple[BoundTable, ...], tuple[exp.Expr, ...]]:
+    """Return the tables and conditions of a join whose optional private rows are required where WHERE refuses NULLs.
+
+    `LEFT JOIN t ON p WHERE t.x > 1` keeps no row without a partner, so it is the inner join.
+    """
+    tables, predicates = list(tables), list(predicates)
+    for place in reversed(range(len(tables))):
+        entry = tables[place]
+        refused = any(absent(one, {entry.alias}) in (Absent.NULL, Absent.FALSE) for one in predicates)
+        if entry.optional and refused:
+            predicates += entry.outer or ()
+            tables[place] = replace(entry, outer=None, optional=False)
+    return tuple(tables), normal_form(predicates)
+
+
+def without_unread(
+    tables: Sequence[BoundTable], predicates: Sequence[exp.Expr], read: Iterable[exp.Expr]
+) -> tuple[BoundTable, ...]:
+    """Leave out LEFT JOINs to private rows that neither change nor multiply what is on their left.
+
+    So it is if a key finds at most one row, and neither a condition nor an expression of `read` reads it.
+    """
+    kept = list(tables)
+    trees = [*predicates, *read]
+    for entry in reversed(tables):
+        beside = [*trees, *(one for other in kept if other != entry for one in other.outer or ())]
+        unread = all(column.table != entry.alias for tree in beside for column in columns_of(tree))
+        if entry.optional and unread and _finds_one(entry):
+            kept.remove(entry)
+    return tuple(kept)
+
+
+def _finds_one(entry: BoundTable) -> bool:
+    """Do the conditions of a LEFT JOIN equate a whole key with values of other tables?"""
+    pairs = [
+        (one.args[side], one.args[other])
+        for one in entry.outer or ()
+        if isinstance(one, exp.EQ)
+        for side, other in (("this", "expression"), ("expression", "this"))
+    ]
+    found = {
+        column.name
+        for column, value in pairs
+        if isinstance(column, exp.Column)
+        and column.table == entry.alias
+        and all(one.table != entry.alias for one in columns_of(value))
+    }
+    return any(found.issuperset(key) for key in entry.table.keys)
+
+
+def _tested(node: exp.Is, known: Absent) -> Absent:
+    """IS NULL, TRUE or FALSE, perhaps negated."""
+    if known is Absent.UNKNOWN:
+        return known
+    wanted = absent(node.expression, ())
+    return _TRUTH[(known is wanted) != bool(node.args.get("negate"))]
+
+
+def _connected(node: exp.Connector, parts: set[Absent]) -> Absent:
+    """AND and OR."""
+    decides, passes = (Absent.FALSE, Absent.TRUE) if isinstance(node, exp.And) else (Absent.TRUE, Absent.FALSE)
+    if decides in parts:
+        return decides
+    if not parts <= {passes, Absent.NULL}:
+        return Absent.UNKNOWN
+    return passes if parts == {passes} else Absent.NULL
 
 
 def _null(node: exp.Expr) -> exp.Is:

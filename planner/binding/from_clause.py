@@ -1,59 +1,51 @@
-"""Flattens FROM and WHERE of a SELECT, its subqueries and CTEs into one list of tables and one of conditions.
-
-Private tables that no condition connects are refused, since a forgotten condition multiplies every row.
-"""
+"""Flattens FROM and WHERE of a SELECT, its subqueries and CTEs into one list of tables and one of conditions."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from planner.binding.bound_query import BoundQuery, BoundSemiJoin, BoundTable, OwnerJoin
-from planner.binding.conditions import is_strict, normal_form
+from planner.binding.conditions import is_strict
 from planner.binding.derived_columns import NAMESPACE, named, project, select_project_join, within_view
+from planner.binding.flattened import Flattened, Inside, check_connected
 from planner.binding.group_keys import GroupKeys
-from planner.binding.lateral import decorrelated, lateral_select, only_joins
+from planner.binding.lateral import counted_from_zero, decorrelated, lateral_select, only_joins
 from planner.binding.listed_rows import ListedRows
+from planner.binding.outer_joins import OuterJoins, in_parentheses, mirrored, sides_of_full, written_at
 from planner.binding.outer_select import groups_itself, inner_answer
+from planner.binding.person_rows import enter_joined, enter_rows
 from planner.binding.person_tables import (
     OwnRows,
     PersonRows,
     aggregated_select,
     check_person_rows,
+    check_rows_of_persons,
     grouped_select,
     may_identify_a_person,
 )
 from planner.binding.scope import AGAIN, Meaning, Scope, Source, Tables, is_subquery
 from planner.binding.semi_joins import is_semi_join, joined_inside, semi_join
+from planner.binding.set_operations import check_person_in, sides_of
 from planner.binding.subquery_values import SubqueryValues
 from planner.binding.windowed_rows import WindowedRows, windowed_select, windows_apart
 from planner.errors import InvalidSyntax, PlannerError, UnknownColumn, UnknownTable, UnsupportedSQL
 from planner.expressions.bind_scalar import bind_predicate
 from planner.expressions.predicates import conjuncts, entailed
+from planner.parsing.literal_rows import literal_rows
 from planner.policy.policy import Policy
-from planner.released_expression import Display
-from planner.schema import ForeignKey, Schema, Table
+from planner.schema import Schema
 from planner.sql.trees import (
     aggregates,
     bound_column,
-    column_ref,
     columns_of,
     copied,
     fold,
     named_as,
     nodes,
     position_of,
-    rebuilt,
 )
-
-NOT_OWN_ROWS = "LEFT JOIN to a private table is not supported: one person's row would replace another row"
-"""Refuses optional rows whose owners are not those of the rows beside them (`planner.sensitivity.own_rows`)."""
-
-
-BESIDE_PUBLIC = "use an inner JOIN and group by the public table's key: groups without rows appear anyway, near zero"
-"""The alternative to public LEFT JOIN private, which is written to see keys without rows."""
 
 
 @dataclass(frozen=True)
@@ -63,27 +55,6 @@ class CommonTable:
     body: exp.Expr
     columns: tuple[str, ...]
     visible: Mapping[str, CommonTable]
-
-
-@dataclass(frozen=True)
-class Flattened:
-    """The base tables and conditions of the whole statement, as they are found.
-
-    Attributes:
-      crossed: for each CROSS JOIN, one alias from either side.
-      owner_joins: LEFT JOINs to owners of rows that may have no owner.
-      beside_public: public LEFT JOIN private, entered as inner joins, by the private alias. `check_beside_public`
-        checks the whole SELECT later.
-      found_by: maps the alias of an owner that a LEFT JOIN finds to the alias of its rows.
-    """
-
-    tables: Tables
-    predicates: list[exp.Expr] = field(default_factory=list)
-    semi_joins: list[BoundSemiJoin] = field(default_factory=list)
-    crossed: list[tuple[str, str]] = field(default_factory=list)
-    owner_joins: list[OwnerJoin] = field(default_factory=list)
-    beside_public: dict[str, int | None] = field(default_factory=dict)
-    found_by: dict[str, str] = field(default_factory=dict)
 
 
 def bind_from(
@@ -101,7 +72,7 @@ def bind_from(
     clause = select.args.get("from_")
     if clause is None:
         raise UnsupportedSQL("a SELECT without FROM is not supported", at=select)
-    binder = _FromClause(Scope(flat.tables, around), flat, common_tables(select, visible))
+    binder = _FromClause(select, Scope(flat.tables, around), flat, common_tables(select, visible))
     binder.scope.subquery = SubqueryValues(binder).value
     binder.items(clause.this, select.args.get("joins") or [])
     where = select.args.get("where")
@@ -138,33 +109,93 @@ def common_tables(select: exp.Query, visible: Mapping[str, CommonTable]) -> Mapp
 
 
 class _FromClause:
-    def __init__(self, scope: Scope, flat: Flattened, visible: Mapping[str, CommonTable]) -> None:
+    def __init__(self, select: exp.Select, scope: Scope, flat: Flattened, visible: Mapping[str, CommonTable]) -> None:
         self.scope = scope
+        self._select = select
         self._flat = flat
+        self._outer = OuterJoins(scope, flat)
         self._visible = visible
 
     def items(self, first: exp.Expr, joins: Sequence[exp.Join]) -> None:
-        """Enter the items of FROM. USING, NATURAL and ON do not see across a comma."""
-        if joins and joins[0].side == "RIGHT":
-            mirror = self._mirror(first, joins[0])
-            first, joins = joins[0].this, [mirror, *joins[1:]]
-        tree = self._item(first)
-        for join in joins:
-            if is_comma(join) and isinstance(join.this, exp.Lateral):
-                cross = exp.Join(this=join.this, kind="CROSS")
-                cross.meta.update(join.meta)
-                tree = self._join(cross, list(self.scope.sources))
-            else:
-                tree = self._item(join.this) if is_comma(join) else [*tree, *self._join(join, tree)]
+        """Enter the items of FROM. Only LATERAL sees across a comma, and not USING, NATURAL and ON."""
+        commas = [place for place, join in enumerate(joins) if is_comma(join)]
+        starts, ends = [-1, *commas], [*commas, len(joins)]
+        for start, end in zip(starts, ends, strict=True):
+            self._joined(first if start < 0 else joins[start].this, joins[start + 1 : end])
 
-    def _mirror(self, first: exp.Expr, join: exp.Join) -> exp.Join:
-        """Write `table RIGHT JOIN other ON ...` as the join of `other LEFT JOIN table ON ...`."""
-        if not isinstance(first, exp.Table) or first.args.get("joins") or join.args.get("on") is None:
-            hint = "write other LEFT JOIN table ON ..., or use an inner JOIN"
-            raise UnsupportedSQL("this RIGHT JOIN is not supported", hint=hint, at=join)
-        mirror = exp.Join(this=first, side="LEFT", on=join.args["on"])
-        mirror.meta.update(join.meta)
-        return mirror
+    def _joined(self, first: exp.Expr, joins: Sequence[exp.Join]) -> list[Source]:
+        """Enter joined items. `left RIGHT JOIN x` is `x LEFT JOIN (left)`, and FULL JOIN is one table of rows."""
+        joins = [*(first.args.get("joins") or []), *joins]
+        turn = next((place for place in reversed(range(len(joins))) if joins[place].side in ("RIGHT", "FULL")), None)
+        if turn is None:
+            tree, rest = self._first(first), joins
+        else:
+            left, join, rest = in_parentheses(first, joins[:turn]), joins[turn], joins[turn + 1 :]
+            if isinstance(first, exp.Lateral) or isinstance(join.this, exp.Lateral):
+                hint = "write the join in a subquery of FROM without LATERAL"
+                raise UnsupportedSQL(f"LATERAL in a {join.side} JOIN is not supported", hint=hint, at=join)
+            if join.side == "RIGHT":
+                return self._joined(join.this, [mirrored(left, join), *rest])
+            tree = self._full(left, join)
+        for join in rest:
+            tree = [*tree, *self._join(join, tree)]
+        return tree
+
+    def _first(self, node: exp.Expr) -> list[Source]:
+        """Enter an item that no JOIN precedes. LATERAL joins it with all items before its comma."""
+        if not isinstance(node, exp.Lateral) or not self.scope.sources:
+            return self._item(node)
+        cross = exp.Join(this=node, kind="CROSS")
+        cross.meta.update(node.meta)
+        return self._join(cross, list(self.scope.sources))
+
+    def _full(self, left: exp.Expr, join: exp.Join) -> list[Source]:
+        """Enter FULL JOIN: the rows of LEFT JOIN, and those on the right without a partner beside NULLs."""
+        names = [fold(name) for name in join.args.get("using") or []]
+        first, second = [self._apart(one, self._visible) for one in sides_of_full(left, join, names)]
+        beside = len(first.scope.sources) - len(second.scope.sources)
+        sources = list(zip(first.scope.sources, [*([None] * beside), *second.scope.sources], strict=True))
+        return self._enter_joined([first, second], sources, names, join)
+
+    def _apart(self, select: exp.Select, visible: Mapping[str, CommonTable]) -> Inside:
+        """Bind FROM and WHERE of a SELECT over rows of one person each, apart from the tables around it."""
+        inside = Flattened(self._flat.tables.apart())
+        scope = bind_from(select, inside, visible)
+        check_rows_of_persons(inside.tables.entries, inside.beside_public.values())
+        check_connected(inside)
+        return Inside(scope, inside)
+
+    def _enter_joined(
+        self,
+        selects: Sequence[Inside],
+        sources: Sequence[tuple[Source | None, ...]],
+        merged: Sequence[str],
+        join: exp.Join,
+    ) -> list[Source]:
+        names, position = _names_read(self._select), position_of(join)
+        return enter_joined(self.scope, self._flat.tables, selects, sources, merged, names, position)
+
+    def _rows(
+        self,
+        name: str | None,
+        sides: Sequence[exp.Select],
+        visible: Mapping[str, CommonTable],
+        columns: tuple[str, ...],
+        position: int | None,
+    ) -> Source:
+        """Enter the rows of SELECTs under UNION ALL as one table."""
+        sides = [_listing(side, position) for side in sides]
+        selects = [self._apart(side, visible) for side in sides]
+        listed = [project(side, one.scope) for side, one in zip(sides, selects, strict=True)]
+        if len({len(one) for one in listed}) > 1:
+            message = "the sides of UNION have different numbers of columns"
+            raise InvalidSyntax(message, hint="write as many columns on either side", position=position)
+        labels = [label for label, _ in listed[0]]
+        meanings = zip(*([meant for _, meant in one] for one in listed), strict=True)
+        first = len(self.scope.tables)
+        made = enter_rows(self._flat.tables, name, selects, list(zip(labels, meanings, strict=True)), position)
+        shown: list[tuple[str, Meaning | None]] = list(zip(labels, made, strict=True))
+        return Source(name, None, named(shown, columns, position), first, len(self.scope.tables))
 
     def conditions(self, node: exp.Expr, among: Sequence[Source]) -> None:
         """Enter the conditions of a conjunction."""
@@ -188,14 +219,14 @@ class _FromClause:
 
     def groups(self, subquery: exp.Subquery) -> tuple[Source, list[exp.Expr]]:
         before, semi_joins = len(self._flat.predicates), len(self._flat.semi_joins)
-        (source,) = _FromClause(Scope(self._flat.tables), self._flat, self._visible)._item(subquery)
+        (source,) = _FromClause(self._select, Scope(self._flat.tables), self._flat, self._visible)._item(subquery)
         return source, self._taken(before, semi_joins)
 
     def join(self, source: Source, conditions: list[exp.Expr], node: exp.Expr, label: str, *, needed: bool) -> None:
-        if needed and (self._flat.tables.is_aside or self._is_public([source])):
+        if needed and (self._flat.tables.is_aside or self._outer.is_public([source])):
             self._flat.predicates.extend(conditions)
         else:
-            self._make_outer(self.scope.sources, [source], conditions, node, label)
+            self._outer.enter(self.scope.sources, [source], conditions, position_of(node), label)
 
     def _taken(self, before: int, semi_joins: int) -> list[exp.Expr]:
         """Take the conditions that were entered since out again."""
@@ -230,20 +261,28 @@ class _FromClause:
     def _item(self, node: exp.Expr) -> list[Source]:
         position = position_of(node)
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
-            entered = [self.scope.add(self._table(node, position), position)]
-            return self._joined_inside(node, entered)
+            return [self.scope.add(self._table(node, position), position)]
+        if isinstance(node, exp.Values):
+            return [self.scope.add(self._literals(node), position)]
         if isinstance(node, (exp.Subquery, exp.Paren)):
             body = node.this
             if isinstance(body, (exp.Table, exp.Subquery, exp.Paren)) and not node.args.get("alias"):
-                return self._joined_inside(node, self._item(body))
-            entered = [self.scope.add(self._subquery(node), position)]
-            return self._joined_inside(node, entered)
+                return self._joined(body, ())
+            return [self.scope.add(self._subquery(node), position)]
         raise UnsupportedSQL("FROM takes tables and subqueries only", hint="name the tables", position=position)
 
-    def _joined_inside(self, node: exp.Expr, tree: list[Source]) -> list[Source]:
-        for join in node.args.get("joins") or []:
-            tree = [*tree, *self._join(join, tree)]
-        return tree
+    def _literals(self, node: exp.Values) -> Source:
+        """Enter rows of constants as a public table."""
+        found, position = literal_rows(node), position_of(node)
+        name, _ = named_as(node)
+        index = len(self.scope.tables)
+        entry = self._flat.tables.add_person(name, position)
+        table = found.table(entry.table.name)
+        self._flat.tables.complete_literals(entry, table, found.select(table), len(found.rows))
+        meant: list[tuple[str, Meaning | None]] = [
+            (shown, (entry.alias, column.name)) for shown, column in zip(found.names, table.columns, strict=True)
+        ]
+        return Source(name, None, named(meant, (), position), index, index + 1)
 
     def _table(self, node: exp.Table, position: int | None) -> Source:
         alias, columns = named_as(node)
@@ -310,6 +349,11 @@ class _FromClause:
             source = self._own_rows(name, windowed, visible, columns, position, WindowedRows)
             assert source is not None, "each of its rows may belong to one person"
             return source
+        if grouped is not None:
+            check_person_in(grouped)
+        sides = sides_of(body)
+        if len(sides) > 1:
+            return self._rows(name, sides, visible, columns, position)
         select = select_project_join(body, position)
         first = len(self.scope.tables)
         inner = bind_from(select, self._flat, visible)
@@ -328,33 +372,24 @@ class _FromClause:
 
         Returns: None if a row could depend on several people.
         """
-        outer, tables = self._flat.tables, self._flat.tables.apart()
-        inside = Flattened(tables)
+        tables = self._flat.tables
+        inside = Flattened(tables.apart())
         scope = bind_from(select, inside, visible)
-        rows = kind(select, scope, tables, inside.predicates)
-        read = [*tables.entries, *(entry for one in inside.semi_joins for entry in one.tables)]
+        rows = kind(select, scope, inside.tables, inside.predicates)
+        read = [*inside.tables.entries, *(entry for one in inside.semi_joins for entry in one.tables)]
         if not all(tables.is_public(entry.table) for entry in read) and not rows.may_identify_a_person():
             return None
-        check_person_rows(select, tables.entries, inside.beside_public.values())
+        check_person_rows(select)
+        check_rows_of_persons(inside.tables.entries, inside.beside_public.values())
         check_connected(inside)
-        made = outer.name_person(name)
-        rows.proved = outer.proved(made)
-        first = len(self.scope.tables)
-        alias = outer.add(name or made, Table(made, "", (), (), ()), position).alias
-        shown, kept = rows.columns(alias), rows.conditions(alias)
-        query = BoundQuery(
-            tables=tuple(scope.tables),
-            predicates=normal_form(inside.predicates),
-            semi_joins=tuple(inside.semi_joins),
-            keys=rows.group_keys,
-            aggregates=(),
-            display=Display(),
-            owner_joins=tuple(inside.owner_joins),
-        )
-        table, person = rows.table(query, made)
-        outer.complete_person(alias, table, person, tables)
+        first = len(tables.entries)
+        entry = tables.add_person(name, position)
+        rows.proved = tables.proved(entry)
+        shown, kept = rows.columns(entry.alias), rows.conditions(entry.alias)
+        query = replace(Inside(scope, inside).query, keys=rows.group_keys)
+        tables.complete_person(entry, rows.person(query), [inside.tables])
         self._flat.predicates.extend(bind_predicate(part, self.scope) for part in kept)
-        return Source(name, None, named(shown, columns, position), first, len(self.scope.tables))
+        return Source(name, None, named(shown, columns, position), first, len(tables.entries))
 
     def _join(self, join: exp.Join, tree: list[Source]) -> list[Source]:
         before, semi_joins = len(self._flat.predicates), len(self._flat.semi_joins)
@@ -362,7 +397,8 @@ class _FromClause:
         if isinstance(join.this, exp.Lateral):
             right, beside, one_row = self._lateral(join.this)
         else:
-            right, beside, one_row = self._item(join.this), (), False
+            optional = self._optional_rows(join, tree) if join.side == "LEFT" else None
+            right, beside, one_row = optional or self._item(join.this), (), False
         found = [bind_predicate(equal, self.scope) for equal in self.scope.merged(join, tree, right)]
         if condition is None and not found and join.method != "NATURAL" and join.kind in ("", "INNER", "OUTER"):
             raise InvalidSyntax(
@@ -381,16 +417,17 @@ class _FromClause:
             if condition is not None and condition != exp.true():
                 hint = "write ON true, and the condition in WHERE"
                 raise UnsupportedSQL("this ON beside LATERAL is not supported", hint=hint, at=join)
-            self._make_outer(tree, right, found, join)
-            return [self._counted_from_zero(right[0])]
+            self._outer.enter(tree, right, found, position_of(join))
+            person = self.scope.tables[right[0].first].person
+            assert person is not None, "it groups by its owner"
+            counted = counted_from_zero(right[0], person)
+            self.scope.sources[self.scope.sources.index(right[0])] = counted
+            return [counted]
         if right[0].first == right[0].last:
             return right
         if join.kind == "CROSS":
             left_alias, right_alias = (self.scope.tables[side[0].first].alias for side in (tree, right))
             self._flat.crossed.append((left_alias, right_alias))
-        if join.side == "RIGHT":
-            hint = "write other LEFT JOIN table ON ..., or use an inner JOIN"
-            raise UnsupportedSQL("a RIGHT JOIN after other joins is not supported", hint=hint, at=join)
         if join.side == "LEFT" and len(self._flat.semi_joins) > semi_joins:
             hint = "write it in the WHERE of the whole SELECT, or use an inner JOIN"
             label, near = self._flat.semi_joins[-1].label, self._flat.semi_joins[-1].position
@@ -398,7 +435,7 @@ class _FromClause:
         if join.side == "LEFT":
             inside = self._flat.predicates[before:]
             del self._flat.predicates[before:]
-            self._make_outer(tree, right, [*inside, *found], join)
+            self._outer.enter(tree, right, [*inside, *found], written_at(join))
         else:
             self._flat.predicates.extend(found)
         return right
@@ -421,6 +458,7 @@ class _FromClause:
             return [self.scope.add(source, position)], (), False
         bare = copied(select)
         bare.set("where", None)
+        bare.set("expressions", [exp.Star()])
         own = bind_from(bare, Flattened(self._flat.tables.apart()), visible)
 
         def is_own(column: exp.Column) -> bool:
@@ -439,114 +477,45 @@ class _FromClause:
         tables, position = self._flat.tables.apart(), position_of(node)
         rows = ListedRows(node, self.scope, tables)
         name, columns = named_as(node)
-        made = self._flat.tables.name_person(name)
         first = len(self.scope.tables)
-        alias = self._flat.tables.add(name or made, Table(made, "", (), (), ()), position).alias
-        element = rows.columns(alias)[-1][1]
-        query = BoundQuery(tuple(tables.entries), (), (), (), Display())
-        self._flat.tables.complete_person(alias, *rows.table(query, made), tables)
+        entry = self._flat.tables.add_person(name, position)
+        element = rows.columns(entry.alias)[-1][1]
+        query = Inside(Scope(tables), Flattened(tables)).query
+        self._flat.tables.complete_person(entry, rows.person(query), [tables])
         shown = named([(columns[0] if columns else name or "unnest", element)], (), position)
         source = Source(name, None, shown, first, len(self.scope.tables))
-        return [self.scope.add(source, position)], rows.conditions(alias), False
+        return [self.scope.add(source, position)], rows.conditions(entry.alias), False
 
-    def _counted_from_zero(self, source: Source) -> Source:
-        """Let the counts of a per-person subquery that a LEFT JOIN does not find be zero."""
-        person = self.scope.tables[source.first].person
-        assert person is not None, "it groups by its owner"
-        counts = {one.column.name for one in person.columns if isinstance(one.value, exp.Count)}
+    def _optional_rows(self, join: exp.Join, tree: list[Source]) -> list[Source] | None:
+        """Enter the right side of a LEFT JOIN as one table if it joins, computes or tests private rows; else None."""
+        item = join.this
+        base = isinstance(item, exp.Table) and not item.args.get("joins")
+        if self._outer.is_public(tree) or (base and (item.args.get("db") or fold(item.this) not in self._visible)):
+            return None
+        rows = exp.Select(expressions=[exp.Star()], from_=exp.From(this=copied(join.this)))
+        inside = self._apart(rows, self._visible)
+        entries, sources = inside.scope.tables, inside.scope.sources
+        computed = [value for source in sources for value in source.columns.values() if isinstance(value, exp.Expr)]
+        plain = len(entries) == 1 and entries[0].outer is None and not inside.flat.semi_joins
+        public = all(inside.flat.tables.is_public(entry.table) for entry in entries)
+        if public or (plain and all(map(is_strict, computed))):
+            return None
+        return self._enter_joined([inside], [(source,) for source in sources], (), join)
 
-        def counted(node: exp.Expr) -> exp.Expr:
-            if isinstance(node, exp.Column):
-                zero = [exp.Literal.number(0)]
-                return exp.Coalesce(this=node, expressions=zero) if node.name in counts else node
-            return rebuilt(node, counted)
 
-        columns = {
-            name: counted(bound_column(*meaning) if isinstance(meaning, tuple) else meaning)
-            for name, meaning in source.columns.items()
-            if meaning is not None
-        }
-        made = replace(source, columns=columns)
-        self.scope.sources[self.scope.sources.index(source)] = made
-        return made
+def _listing(side: exp.Select, position: int | None) -> exp.Select:
+    """Return a SELECT that lists rows, if need be those of a subquery with groups or windows."""
+    if grouped_select(side) is None and windowed_select(windows_apart(side)) is None:
+        return select_project_join(side, position)
+    return exp.Select(expressions=[exp.Star()], from_=exp.From(this=exp.Subquery(this=copied(side))))
 
-    def _is_public(self, tree: list[Source]) -> bool:
-        return all(self._flat.tables.is_public(entry.table) for entry in self.scope.entries(tree))
 
-    def _enter_beside_public(self, right: list[Source], conditions: Sequence[exp.Expr], position: int | None) -> None:
-        """Enter public LEFT JOIN private as the inner join: groups without rows appear anyway."""
-        entries = self.scope.entries(right)
-        computed = [value for source in right for value in source.columns.values() if isinstance(value, exp.Expr)]
-        if len(entries) == 1 and entries[0].outer is None and entries[0].sample is None:
-            alias = entries[0].alias
-            every = all(any(column_ref(column)[0] == alias for column in columns_of(one)) for one in conditions)
-            if every and all(map(is_strict, computed)):
-                self._flat.predicates.extend(conditions)
-                self._flat.beside_public[alias] = position
-                return
-        raise UnsupportedSQL(NOT_OWN_ROWS, hint=BESIDE_PUBLIC, position=position)
-
-    def _to_the_owner(
-        self, tree: list[Source], owner: BoundTable, conditions: Sequence[exp.Expr]
-    ) -> tuple[BoundTable, ForeignKey] | None:
-        """Find the rows and the foreign key of a LEFT JOIN that leads only to the rows' owner; None for any other.
-
-        Answers leave out rows whose owner is missing (`planner.rewriting.join_tables`), so this is the inner join. It
-        is not for rows that are units themselves, nor for owners too many joins away. `planner.sensitivity.own_rows`
-        handles NULL keys.
-        """
-        pairs = {_equal_columns(condition) for condition in conditions}
-        for entry in (entry for entry in self.scope.entries(tree) if entry.outer is None):
-            for key in self._flat.tables.keys_to_owners(entry.table):
-                equal = zip(key.columns, key.key, strict=True)
-                along = {frozenset({(entry.alias, a), (owner.alias, b)}) for a, b in equal}
-                if key.references == owner.table.name and pairs == along:
-                    return entry, key
+def _names_read(select: exp.Select) -> Collection[str] | None:
+    """The names that a SELECT may read, also in subqueries of its WHERE; None for all, as with * and NATURAL."""
+    starred = any(isinstance(star.parent, (exp.Select, exp.Column)) for star in select.find_all(exp.Star))
+    if starred or any(join.method == "NATURAL" for join in select.find_all(exp.Join)):
         return None
-
-    def _make_outer(
-        self,
-        tree: list[Source],
-        right: list[Source],
-        conditions: list[exp.Expr],
-        join: exp.Expr,
-        label: str | None = None,
-    ) -> None:
-        """Mark the one table on the right as optional, so that every row on the left stays."""
-        source, entries = right[0], self.scope.entries(right)
-        hint = "LEFT JOIN one table at a time, or use an inner JOIN"
-        position = position_of(join)
-        private = any(not self._flat.tables.is_public(entry.table) for entry in entries)
-        if private:
-            found = self._to_the_owner(tree, entries[0], conditions) if len(entries) == 1 else None
-            if found is not None:
-                child, key = found
-                if any(self._flat.tables.nullable(bound_column(child.alias, name)) for name in key.columns):
-                    self._flat.owner_joins.append(OwnerJoin(child.alias, key.columns, position))
-                self._flat.found_by[entries[0].alias] = child.alias
-                self._flat.predicates.extend(conditions)
-                return
-            if self._is_public(tree):
-                self._enter_beside_public(right, conditions, position)
-                return
-        if len(entries) != 1 or entries[0].outer is not None:
-            raise UnsupportedSQL("LEFT JOIN to several tables is not supported", hint=hint, position=position)
-        if any(isinstance(value, exp.Expr) and not is_strict(value) for value in source.columns.values()):
-            reason = "LEFT JOIN to a subquery with computed columns is not supported"
-            raise UnsupportedSQL(reason, hint="compute the column in the select list", position=position)
-        if entries[0].sample is not None and private:
-            message = "TABLESAMPLE on the right of a LEFT JOIN is not supported"
-            raise UnsupportedSQL(message, hint="sample the table on its left", position=entries[0].start or position)
-        outer = replace(entries[0], outer=tuple(conditions), optional=private, position=position, label=label)
-        self._flat.tables.replace(source.first, outer)
-
-
-def _equal_columns(condition: exp.Expr) -> frozenset[tuple[str, str]] | None:
-    """Return the two columns that a bound condition equates; None for any other condition."""
-    if not isinstance(condition, exp.EQ):
-        return None
-    sides = (condition.this, condition.expression)
-    return frozenset(map(column_ref, sides)) if all(isinstance(side, exp.Column) for side in sides) else None
+    return {fold(name) for name in select.find_all(exp.Identifier)}
 
 
 def _sample_rate(node: exp.Expr) -> float:
@@ -567,67 +536,6 @@ def is_comma(join: exp.Join) -> bool:
     """Whether an item of FROM follows a comma rather than JOIN."""
     parts = ("on", "using", "kind", "side", "method")
     return not any(join.args.get(part) for part in parts)
-
-
-def check_beside_public(flat: Flattened, keys: Iterable[exp.Expr], arguments: Iterable[exp.Expr]) -> None:
-    """Refuse public LEFT JOIN private unless it equals the inner join.
-
-    A public row without a partner adds nothing to an aggregate whose argument is NULL in it. It belongs to the group
-    of its own keys, which are public and appear anyway. So the groups and their contents are those of the inner join.
-
-    Raises: UnsupportedSQL at the LEFT JOIN.
-    """
-    keys, arguments = list(keys), list(arguments)
-    for alias, position in flat.beside_public.items():
-        there = {alias}
-        for _ in flat.found_by:
-            there |= {owner for owner, child in flat.found_by.items() if child in there}
-        grouped = any(column_ref(column)[0] in there for key in keys for column in columns_of(key))
-        if grouped or not arguments or not all(_is_of(argument, there) for argument in arguments):
-            hint = f"count a column of the private table, COUNT(x), instead of COUNT(*); or {BESIDE_PUBLIC}"
-            raise UnsupportedSQL(NOT_OWN_ROWS, hint=hint, position=position)
-
-
-def _is_of(argument: exp.Expr, aliases: Collection[str]) -> bool:
-    """Is the argument NULL wherever the columns of one of these tables are NULL?"""
-    if isinstance(argument, exp.Distinct):
-        return any(_is_of(part, aliases) for part in argument.expressions)
-    return any(is_strict(argument, alias) for alias in aliases)
-
-
-def check_connected(flat: Flattened) -> None:
-    """Refuse private tables that no condition connects, unless CROSS JOIN says so. Cost: linear.
-
-    A condition connects all tables that it reads, public ones included.
-
-    Raises: UnsupportedSQL at the second of two such tables.
-    """
-    tables = flat.tables.entries
-    private = [entry for entry in tables if not flat.tables.is_public(entry.table)]
-    if len(private) < 2:
-        return
-    parts = {entry.alias: entry.alias for entry in tables}
-
-    def part(alias: str) -> str:
-        while parts[alias] != alias:
-            alias = parts[alias]
-        return alias
-
-    outer = [(entry.alias, condition) for entry in tables for condition in entry.outer or ()]
-    ties = [{column_ref(column)[0] for column in columns_of(condition)} for condition in flat.predicates]
-    ties += [{alias, *(column_ref(column)[0] for column in columns_of(condition))} for alias, condition in outer]
-    for tied in [*ties, *map(set, flat.crossed)]:
-        roots = sorted(part(alias) for alias in tied)
-        for root in roots[1:]:
-            parts[part(root)] = part(roots[0])
-    first = private[0]
-    for other in private[1:]:
-        if part(other.alias) != part(first.alias):
-            names = f"{first.table.name} and {other.table.name}"
-            hint = "add the condition that joins them, or write CROSS JOIN for all pairs if the policy allows it"
-            raise UnsupportedSQL(
-                f"no condition connects {names}", hint=hint, position=flat.tables.positions.get(other.alias)
-            )
 
 
 def may_be_per_person(

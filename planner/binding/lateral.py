@@ -14,15 +14,17 @@ one group, of all its rows. A count over no row is zero, which a LEFT JOIN leave
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from planner.binding.bound_query import PersonTable
 from planner.binding.limit_offset import row_count
+from planner.binding.scope import Source
 from planner.binding.windowed_rows import first_rows, meant
 from planner.errors import UnsupportedSQL
 from planner.expressions.predicates import conjuncts
-from planner.sql.trees import aggregates, columns_of, conjunction, copied, rebuilt, select_within
+from planner.sql.trees import aggregates, bound_column, columns_of, conjunction, copied, rebuilt, select_within
 
 _HINT = "compare its rows with those before it by =, or write a window function in a subquery of FROM"
 
@@ -151,3 +153,21 @@ def _pair(part: exp.Expr, is_own: Callable[[exp.Column], bool]) -> tuple[exp.Exp
         if read and all(map(is_own, read)) and not any(map(is_own, columns_of(around))):
             return inside, around
     return None
+
+
+def counted_from_zero(source: Source, person: PersonTable) -> Source:
+    """Return a LATERAL subquery without groups, whose counts are zero where a LEFT JOIN finds none of its rows."""
+    counts = {one.column.name for one in person.columns if isinstance(one.value, exp.Count)}
+
+    def counted(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Column):
+            zero = [exp.Literal.number(0)]
+            return exp.Coalesce(this=node, expressions=zero) if node.name in counts else node
+        return rebuilt(node, counted)
+
+    columns = {
+        name: counted(bound_column(*meaning) if isinstance(meaning, tuple) else meaning)
+        for name, meaning in source.columns.items()
+        if meaning is not None
+    }
+    return replace(source, columns=columns)

@@ -36,7 +36,7 @@ from planner.parsing.aggregate_spellings import SUM_BY_KEY, truth_as_extreme
 from planner.parsing.postgres_parser import LABEL
 from planner.policy.policy import ColumnPolicy
 from planner.released_expression import Apply, ReleasedExpression, ReleasedValue
-from planner.schema import Column, Table
+from planner.schema import Column
 from planner.sql.literals import number_sql
 from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import (
@@ -107,12 +107,16 @@ def aggregated_select(body: exp.Expr) -> exp.Select | None:
     return found if any(True for one in clauses if one is not None for _ in aggregates(one)) else None
 
 
-def check_person_rows(select: exp.Select, entries: Sequence[BoundTable], beside_public: Iterable[int | None]) -> None:
-    """Refuse samples, rows without an owner, and a LIMIT. Raises: UnsupportedSQL."""
+def check_person_rows(select: exp.Select) -> None:
+    """Refuse a LIMIT. Raises: UnsupportedSQL."""
     refuse_clauses(select, ("limit", "offset", "fetch"), position_of(select))
+
+
+def check_rows_of_persons(entries: Sequence[BoundTable], beside_public: Iterable[int | None]) -> None:
+    """Refuse samples and rows without an owner. Raises: UnsupportedSQL."""
     for entry in entries:
         if entry.sample is not None:
-            message = "TABLESAMPLE inside a subquery with groups or windows is not supported"
+            message = "TABLESAMPLE inside a subquery of one person's rows is not supported"
             raise UnsupportedSQL(message, hint="leave it out, or sample without the subquery", position=entry.start)
     for position in beside_public:
         hint = "use an inner JOIN; to count people without rows, LEFT JOIN from the table of people"
@@ -140,15 +144,10 @@ class OwnRows(ABC):
         self.proved: Mapping[str, ColumnPolicy] = {}
         self._columns: list[PersonColumn] = []
 
-    def table(self, query: BoundQuery, name: str) -> tuple[Table, PersonTable]:
-        """Return the table of all columns read so far, under a unique name.
-
-        Its keys and owners are left to `planner.planning.person_tables`.
-        """
-        columns = tuple(column.column for column in self._columns)
-        assert len({column.name for column in columns}) == len(columns), "each has a name of its own"
-        person = PersonTable(query, tuple(self._columns), position_of(self._select), self._partitions(), self.expands)
-        return Table(name, "", columns, (), ()), person
+    def person(self, query: BoundQuery) -> PersonTable:
+        """Return the table of all columns read so far."""
+        columns, at = tuple(self._columns), position_of(self._select)
+        return PersonTable(query, columns, at, self._partitions(), expands=self.expands)
 
     def _partitions(self) -> Mapping[tuple[str, ...], int | None] | None:
         """The columns of each PARTITION BY, and its position; None for groups."""
@@ -310,7 +309,7 @@ class OwnRows(ABC):
         if isinstance(argument, exp.Column):
             return self._tables.written_type(argument), self._scope.declared(argument)[1]
         kind = None if scalar.zoned else scalar.type
-        return None if kind is None else _written_as(kind), _declared(scalar)
+        return None if kind is None else written_as(kind), declared_of(scalar)
 
 
 class PersonRows(OwnRows):
@@ -380,7 +379,7 @@ def _key_column(key: BoundKey, scope: Scope, given: Sequence[exp.Expr], name: st
         made = Column(name, scope.written_type(column), scope.may_be_null(column))
         return PersonColumn(made, copied(key.value), declared, key=column_ref(column), is_key=True)
     scalar = bind_scalar(key.written, scope, given)
-    kind, value = _written_as(key.type), copied(key.value)
+    kind, value = written_as(key.type), copied(key.value)
     if kind is None or (scalar.zoned and key.type.family is not Family.TIMESTAMP):
         hint = "group by numbers, texts, dates or timestamps"
         raise UnsupportedSQL(
@@ -388,14 +387,17 @@ def _key_column(key: BoundKey, scope: Scope, given: Sequence[exp.Expr], name: st
         )
     if scalar.zoned:  # its SQL is the timestamp at UTC
         kind, value = "timestamp with time zone", exp.AtTimeZone(this=value, zone=exp.Literal.string("UTC"))
-    declared = _declared(scalar)
+    declared = declared_of(scalar)
+    if isinstance(key.written, exp.Column):  # the start of its declared step
+        declared = replace(declared, step=scope.declared(key.written)[1].step)
     if key.values is not None and key.type.family in (Family.TEXT, Family.INTEGER):
         values = tuple(value for value in key.values if value is not None)
         declared = ColumnPolicy(domain=values or None, null_group=None in key.values)
     return PersonColumn(Column(name, kind, True), value, declared, is_key=True)
 
 
-def _declared(scalar: Scalar) -> ColumnPolicy:
+def declared_of(scalar: Scalar) -> ColumnPolicy:
+    """Return the public knowledge of an expression's values: the range of numbers, the days of moments."""
     if scalar.is_number and not scalar.is_null:
         bounds = None if scalar.unranged else scalar.bounds
         if bounds is None or not math.isfinite(bounds.lo) or not math.isfinite(bounds.hi):
@@ -407,7 +409,7 @@ def _declared(scalar: Scalar) -> ColumnPolicy:
     return ColumnPolicy(dates=span, step=step) if span is not None else ColumnPolicy()
 
 
-def _written_as(kind: SqlType) -> str | None:
+def written_as(kind: SqlType) -> str | None:
     """Return the database's name of a type; None for a type whose values databases write differently."""
     if kind.family is Family.TEXT:
         return "text"

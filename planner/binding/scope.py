@@ -71,6 +71,7 @@ class Tables:
         self._by_alias: dict[str, Table] = {}
         self._aside = 0
         self._persons: dict[str, tuple[PersonTable, Tables] | None] = {}
+        self._literals: set[str] = set()
         self._around: list[BoundTable] | None = None
         self.entries: list[BoundTable] = []
         self.positions: dict[str, int | None] = {}
@@ -105,9 +106,11 @@ class Tables:
         return entry
 
     def add_again(self, name: str, known: BoundTable, position: int | None) -> BoundTable:
-        """Enter the table of another entry once more; a per-person subquery keeps its definition."""
+        """Enter the table of another entry once more; a subquery keeps its definition, and a list its rows."""
         entry = self.add(name, known.table, position)
-        self.entries[-1] = dataclasses.replace(entry, person=known.person, sampled=entry.sampled and not known.person)
+        self.entries[-1] = dataclasses.replace(
+            entry, person=known.person, rows=known.rows, constants=known.constants, sampled=known.sampled
+        )
         return self.entries[-1]
 
     @contextmanager
@@ -131,16 +134,11 @@ class Tables:
         """Return an empty collection for a subquery with groups of its own, over the same catalog."""
         tables = Tables(self._schema, self._policy, self._search_path, self._proved, self.zone)
         tables._aside = len(self.entries) + len(self._around or ()) + self._aside
-        tables._persons = self._persons
+        tables._persons, tables._literals = self._persons, self._literals
         return tables
 
-    def proved(self, name: str) -> Mapping[str, ColumnPolicy]:
-        """Return the proved facts about a per-person subquery's columns; none when it is bound for the first time."""
-        table = self._proved.get(name)
-        return {} if table is None else table.columns
-
-    def name_person(self, written: str | None) -> str:
-        """Choose a unique name for a per-person subquery, based on its name in the statement."""
+    def add_person(self, written: str | None, position: int | None) -> BoundTable:
+        """Enter a per-person subquery without columns, under a unique name based on its name in the statement."""
         taken = {*self._schema.tables, *self._schema.views, *self._schema.hidden, *self._persons}
         stem = written if written and re.fullmatch(r"\w{1,40}", written, re.ASCII) else "subquery"
         names = (
@@ -149,18 +147,32 @@ class Tables:
         )
         found = next(name for name in names if name not in taken)
         self._persons[found] = None
-        return found
+        return self.add(written or found, Table(found, "", (), (), ()), position)
 
-    def complete_person(self, alias: str, table: Table, person: PersonTable, within: Tables) -> None:
-        """Complete the entry of a per-person subquery.
+    def proved(self, entry: BoundTable) -> Mapping[str, ColumnPolicy]:
+        """Return the proved facts about a per-person subquery's columns; none when it is bound for the first time."""
+        known = self._proved.get(entry.table.name)
+        return {} if known is None else known.columns
 
-        `within`: the tables of its definition, which count towards the statement's limit.
+    def complete_person(self, entry: BoundTable, person: PersonTable, within: Sequence[Tables]) -> None:
+        """Complete a per-person subquery. Its keys and owners are left to `planner.planning.person_tables`.
+
+        `within`: the tables of each SELECT of its definition, which count towards the statement's limit.
         """
-        self._persons[table.name] = person, within
-        self._by_alias[alias] = table
-        self._aside += len(within.entries)
-        (index,) = [index for index, entry in enumerate(self.entries) if entry.alias == alias]
-        self.entries[index] = dataclasses.replace(self.entries[index], table=table, person=person, sampled=False)
+        table = dataclasses.replace(entry.table, columns=tuple(one.column for one in person.columns))
+        assert len({column.name for column in table.columns}) == len(table.columns), "each has a name of its own"
+        self._persons[table.name] = person, within[0]
+        self._by_alias[entry.alias] = table
+        self._aside += sum(len(tables.entries) for tables in within)
+        made = dataclasses.replace(entry, table=table, person=person, sampled=False)
+        self.entries[self.entries.index(entry)] = made
+
+    def complete_literals(self, entry: BoundTable, table: Table, rows: exp.Select, most: int) -> None:
+        """Complete the entry of a public table of `most` rows of constants."""
+        self._literals.add(table.name)
+        self._by_alias[entry.alias] = table
+        made = dataclasses.replace(entry, table=table, rows=rows, constants=most, sampled=False)
+        self.entries[self.entries.index(entry)] = made
 
     def names_a_person(self, columns: Collection[exp.Column]) -> bool:
         """Do bound columns include the whole key of a person, of an owned row, or of a reference to the owner?"""
@@ -205,10 +217,10 @@ class Tables:
         return self._policy.name, self._schema.database
 
     def is_public(self, table: Table) -> bool:
-        """Whether the policy declares the table public, or it is a subquery that reads such tables only."""
+        """Whether the policy declares the table public, or it holds constants, or groups of such tables only."""
         made = self._persons.get(table.name)
         if made is None:
-            return self._policy.is_public(table.name)
+            return table.name in self._literals or self._policy.is_public(table.name)
         return made[0].partitions is None and all(self.is_public(entry.table) for entry in made[0].query.all_tables)
 
     def text_form(self, table: str, name: str) -> str | None:
@@ -236,7 +248,7 @@ class Tables:
         """Return a bound column's name with its table, for messages, and its policy."""
         alias, name = column_ref(column)
         table = self._by_alias[alias].name
-        if table in self._persons:
+        if table in self._persons and table not in self._literals:
             made = self._persons[table]
             found = next((one for one in made[0].columns if one.column.name == name), None) if made else None
             return f"{found.label if found else name} of {table}", found.declared if found else ColumnPolicy()
@@ -313,8 +325,9 @@ class Scope:
         return self._tables.entries
 
     def entries(self, sources: Iterable[Source]) -> list[BoundTable]:
-        """List the base tables behind items of FROM."""
-        return [entry for source in sources for entry in self.tables[source.first : source.last]]
+        """List the base tables behind items of FROM, each once."""
+        found = dict.fromkeys(index for source in sources for index in range(source.first, source.last))
+        return [self.tables[index] for index in found]
 
     def add(self, source: Source, position: int | None) -> Source:
         """Enter an item of FROM. Raises: InvalidSyntax if two share a name, unless they are tables of two schemas."""
@@ -343,6 +356,15 @@ class Scope:
         left, other = (self.unqualified(name, sources, position) for sources in (tree, right))
         self._hidden.update((id(source), name) for source in right)
         return exp.EQ(this=left, expression=other)
+
+    def hide(self, sources: Iterable[Source], names: Collection[str]) -> None:
+        """Let names without a table mean no column of these items."""
+        self._hidden.update((id(source), name) for source in sources for name in names)
+
+    def meaning(self, name: str) -> Meaning | None:
+        """Return what a name without a table means. Raises: as `unqualified`."""
+        found = self.unqualified(name, self.sources, None)
+        return column_ref(found) if isinstance(found, exp.Column) else found
 
     def visible(self, sources: Iterable[Source]) -> list[str]:
         """List the names that `*` shows, in order."""

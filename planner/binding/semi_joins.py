@@ -119,6 +119,9 @@ def _select(test: exp.Expr, label: str) -> exp.Select:
     """Return the subquery, which must only select, project and join."""
     written = test.args["query" if isinstance(test, exp.In) else "this"]
     body = select_within(written)
+    if body is None and isinstance(written.unnest(), exp.Union):
+        rows = exp.Subquery(this=copied(written.unnest()), alias=exp.TableAlias(this=exp.to_identifier(_GROUPS)))
+        body = exp.Select(expressions=[exp.Star()], from_=exp.From(this=rows))
     if body is None:
         hint = "write one EXISTS for each SELECT, joined by AND"
         raise UnsupportedSQL(f"this subquery of {label} is not supported", hint=hint, at=written)
@@ -130,10 +133,6 @@ def _select(test: exp.Expr, label: str) -> exp.Select:
     if aggregate is not None:
         hint = "select a column"
         raise UnsupportedSQL(f"an aggregate inside {label} is not supported", hint=hint, at=aggregate)
-    outer = next((join for join in body.find_all(exp.Join) if join.side), None)
-    if outer is not None:
-        hint = "use an inner JOIN inside it"
-        raise UnsupportedSQL(f"an outer join inside {label} is not supported", hint=hint, at=outer)
     if body.args.get("from_") is None:
         raise UnsupportedSQL("a SELECT without FROM is not supported", at=body)
     return body

@@ -132,7 +132,7 @@ class SubqueryValues:
             name = "HAVING" if refused is None else "WITH" if refused == "with_" else refused.upper()
             hint = "select max(x) or min(x), or rows by a condition"
             raise UnsupportedSQL(f"{name} inside {label} is not supported", hint=hint, at=node)
-        alone = exp.Select(**{part: copied(body.args[part]) for part in ("from_",)})
+        alone = exp.Select(expressions=[exp.Star()], from_=copied(body.args["from_"]))
         alone.set("joins", [copied(join) for join in body.args.get("joins") or []])
         rows = _Rows(node, body, self.beside.names_of(alone))
         for item, value in members:

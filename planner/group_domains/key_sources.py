@@ -64,7 +64,7 @@ class KeySources:
         self._public = {
             entry.alias: PublicRows(entry)
             for entry in query.tables
-            if policy.is_public(entry.table.name) and not entry.table.is_released
+            if policy.is_public(entry.table.name) and not entry.is_released and not entry.beside
         }
         self._inner: dict[tuple[str, bool], PublicRows] = {}
         self._found: dict[ColumnRef, tuple[Source, ColumnRef] | None] = {}
@@ -204,13 +204,15 @@ class KeySources:
         """
         entry, (alias, name) = self._entries[column[0]], column
         while entry.person is not None:
+            if entry.person.others:  # each SELECT may read another table
+                return None
             key = next((one.key for one in entry.person.columns if one.column.name == name), None)
             if key is None:
                 return None
             name, alias = key[1], f"{alias}_{key[0]}"
             entry = next(one for one in entry.person.query.tables if one.alias == key[0])
         owned = ownership(self._schema, self._policy).may_show_owned(entry.table.name)
-        if owned or entry.table.is_released or not self._policy.is_public(entry.table.name):
+        if owned or entry.is_released or not self._policy.is_public(entry.table.name):
             return None
         fresh = f"i{len(self._inner)}"  # generated aliases look different
         may_miss = self.may_be_null(column)

@@ -143,6 +143,8 @@ ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
     exp.Select: frozenset(
         {"expressions", "from_", "joins", "where", "group", "with_", "distinct", "having", "order", "limit", "offset"}
     ),
+    **dict.fromkeys((exp.Union, exp.Intersect, exp.Except), frozenset({"this", "expression", "distinct", "with_"})),
+    exp.Values: frozenset({"expressions", "alias"}),
     exp.CTE: frozenset({"this", "alias", "materialized"}),
     exp.Subquery: frozenset({"this", "alias", "joins"}),
     exp.Table: frozenset({"this", "db", "catalog", "alias", "joins", "sample"}),
@@ -204,6 +206,8 @@ _PARTS = {
     "offset": ("WITH ORDINALITY", "leave it out"),
 }
 
+_IN_FROM_ALONE = "write it in FROM or IN: SELECT count(*) FROM (SELECT ... UNION SELECT ...) x"
+
 _NAMES: dict[type[exp.Expr], tuple[str, str | None]] = {
     exp.Any: (
         "ANY",
@@ -220,19 +224,12 @@ _NAMES: dict[type[exp.Expr], tuple[str, str | None]] = {
     exp.Tuple: ("a row of several values", "join them to one text: a::text || '/' || b::text"),
     exp.BitString: ("a bit string", "write a plain number"),
     exp.HexString: ("a hexadecimal string", "write a plain number"),
-    exp.Union: ("UNION", "let each SELECT count or add up its own rows"),
-    exp.Intersect: (
-        "INTERSECT",
-        "select count(DISTINCT key) from the first, WHERE key IN (SELECT key FROM the second)",
-    ),
-    exp.Except: (
-        "EXCEPT",
-        "select count(DISTINCT a.key) from the first, WHERE NOT EXISTS (SELECT 1 FROM the second AS b "
-        "WHERE b.key = a.key)",
-    ),
+    **{kind: (kind.__name__.upper(), _IN_FROM_ALONE) for kind in (exp.Union, exp.Intersect, exp.Except)},
     exp.Lateral: ("LATERAL", "join the tables themselves"),
-    exp.Values: ("VALUES", "list the values in WHERE: x IN (value, ...)"),
-    exp.ExplodingGenerateSeries: ("generate_series", "join a public table that lists its values"),
+    exp.ExplodingGenerateSeries: (
+        "generate_series",
+        "write constants as its ends, or join a public table that lists its values",
+    ),
     exp.ByteString: ("an escape string E'...'", "write a plain string '...'"),
     exp.SimilarTo: ("SIMILAR TO", "write x LIKE 'a%' OR x LIKE 'b%'"),
     exp.RegexpLike: ("a regular expression", "use LIKE, for example x LIKE 'a%'"),
@@ -268,12 +265,13 @@ _SPREADS = (exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.Varianc
 _SPREAD = "ask for SUM(x), SUM(x * x) and COUNT(x), and compute it from them"
 _SORTED = ("ORDER BY inside a call", "leave it out: the order of rows has no effect")
 _JOINS_INSTEAD = {
-    "FULL": "LEFT JOIN both tables to the table of their owners; rows without an owner are never counted",
     "SEMI": "write WHERE EXISTS (SELECT 1 FROM ...)",
     "ANTI": "write WHERE NOT EXISTS (SELECT 1 FROM ...)",
 }
 _INNER = "use an inner JOIN; rows without a match cannot be counted here"
 _JOIN_KINDS = frozenset({"", "INNER", "CROSS", "OUTER"})
+_SETS_IN = (exp.From, exp.Join, exp.CTE, exp.In)
+_IN_QUERY = (exp.Subquery, exp.Paren, exp.SetOperation)
 COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 
 
@@ -333,9 +331,13 @@ def _refusal(node: exp.Expr, root: exp.Expr) -> Refusal | None:
     refusal = _misplaced(node, root)
     if refusal is not None:
         return refusal
-    if isinstance(node, exp.Tuple) and not (isinstance(node.parent, exp.Distinct) or _is_member(node)):
+    if isinstance(node, exp.SetOperation) and not isinstance(around(node, *_IN_QUERY), _SETS_IN):
+        return *_NAMES[type(node)], node
+    if isinstance(node, exp.Tuple) and not (isinstance(node.parent, (exp.Distinct, exp.Values)) or _is_member(node)):
         return *_row(node), node
-    if isinstance(node, exp.Join) and (node.kind not in _JOIN_KINDS or node.side not in ("", "LEFT", "RIGHT")):
+    if isinstance(node, exp.Join) and (
+        node.kind not in _JOIN_KINDS or node.side not in ("", "LEFT", "RIGHT", "FULL")
+    ):
         kind = node.side or node.kind
         return f"{kind} JOIN", _JOINS_INSTEAD.get(kind, _INNER), node
     if isinstance(node, exp.Join) and node.method not in ("", "NATURAL"):

@@ -22,6 +22,7 @@ from planner.parsing.grammar import check_grammar
 from planner.parsing.lexer import Lexeme, lex, scan
 from planner.parsing.list_elements import list_conditions, lists_in_from
 from planner.parsing.lists import counted_series, listed_series, unnested_arrays, written_values
+from planner.parsing.literal_rows import with_values
 from planner.parsing.postgres_parser import mark_keywords, postgres_parser, tokens_of
 from planner.parsing.spellings import (
     check_row_counts,
@@ -135,6 +136,7 @@ def private_select(statement: Statement) -> exp.Select:
     select = statement.tree
     if not isinstance(select, exp.Select):
         raise _no_select(statement.tokens)
+    select = with_values(select)
     check_grammar(select, statement.tokens)
     check_syntax(statement.sql)
     return select

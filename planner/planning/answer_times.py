@@ -146,9 +146,9 @@ def _trees(query: BoundQuery) -> Iterator[exp.Expr]:
     yield from query.predicates
     for entry in query.all_tables:
         yield from entry.outer or ()
-        if entry.person is not None:  # whose own rows compute what is grouped and aggregated
-            yield from (column.value for column in entry.person.columns if not column.is_key)
-            yield from _trees(entry.person.query)
+        for part in entry.person.selects if entry.person is not None else ():  # computed from a person's own rows
+            yield from (column.value for column in part.columns if not column.is_key)
+            yield from _trees(part.query)
     for semi_join in query.semi_joins:
         yield from semi_join.predicates
     for key in query.keys:

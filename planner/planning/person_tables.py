@@ -31,11 +31,19 @@ which are functions of the tuples in their partitions:
 
 So the rows of u in T are functions of the tuples of u in J, and those of v are gone with v, as above. The same holds
 if a tuple becomes several rows, one for each element of a list in it (`planner.binding.listed_rows`).
+
+A subquery with neither has a row per tuple (`planner.binding.person_rows`). So (one) needs no key: a row is one
+tuple, and a hidden column holds its owner's key where no other column does. Under UNION ALL the rows of each SELECT
+are kept or gone with their owner, whatever the others have. All SELECTs must lead to one unit relation, by columns of
+the same names (docs/mathematics.md, section 2.4).
+
+A group whose key to the owner is NULL could hold rows of several: it is left out, and a note says so. A row whose
+column is NULL is left out where a condition of the question refuses that NULL, which changes no tuple.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -44,6 +52,7 @@ from sqlglot import exp
 from planner.binding.bound_query import BoundQuery, BoundTable, PersonColumn, PersonTable
 from planner.binding.derived_columns import EQUATE_THE_OWNER, OF_OTHERS
 from planner.errors import PlannerError, UnsupportedSQL
+from planner.group_domains.column_values import never_null
 from planner.plan import JoinSize
 from planner.policy.ownership import ownership
 from planner.policy.policy import ColumnPolicy, Policy, TablePolicy
@@ -52,7 +61,7 @@ from planner.schema import Column, ForeignKey, Schema, Table
 from planner.sensitivity.groups_per_unit import groups_per_unit
 from planner.sensitivity.join_size import check_join_size, larger, whole_size
 from planner.sensitivity.join_steps import JoinSteps
-from planner.sensitivity.own_rows import check_own_rows, check_owner_joins
+from planner.sensitivity.own_rows import check_own_rows, check_owner_joins, rows_without_owner
 from planner.sensitivity.provenance import OwnerPosition, Provenance, check_not_owned, provenance
 from planner.sensitivity.tuples_per_unit import tuples_per_unit
 from planner.sql.trees import ColumnRef, add_conditions, bound_column, columns_of, copied, named_sql
@@ -65,12 +74,20 @@ _HINT = "group by the owner's key in a subquery over the rows of one owner; or a
 
 @dataclass(frozen=True)
 class Persons:
-    """A question whose per-person subqueries are tables of the catalog and the policy; `sizes` are their joins'."""
+    """A question whose per-person subqueries are tables of the catalog and the policy; `sizes` and
+    `notes` are their joins'.
+    """
 
     query: BoundQuery
     schema: Schema
     policy: Policy
     sizes: tuple[JoinSize, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_public(self) -> bool:
+        """Does it read public tables only?"""
+        return all(self.policy.is_public(entry.table.name) for entry in self.query.all_tables)
 
     def size(self, own: JoinSize) -> JoinSize:
         """The size of the largest join, its own or that of a subquery."""
@@ -85,7 +102,17 @@ def with_person_tables(query: BoundQuery, schema: Schema, policy: Policy) -> Per
 
     Raises: UnsupportedSQL if rows may belong to several people; otherwise as planning a join.
     """
-    made = {one.alias: _Made.of(one, one.person, schema, policy) for one in query.all_tables if one.person}
+    literals = [entry for entry in query.all_tables if entry.constants is not None]
+    schema = schema.beside({one.table.name: one.table for one in literals}) if literals else schema
+    if literals:
+        policy = policy.beside({one.table.name: TablePolicy(public=True, rows=one.constants) for one in literals})
+    tested = [(entry, (*query.predicates, *(entry.outer or ()))) for entry in query.tables]
+    tested += [(entry, semi_join.predicates) for semi_join in query.semi_joins for entry in semi_join.tables]
+    made = {
+        one.alias: _Made.of(one, _without_null(one, one.person, conditions), schema, policy)
+        for one, conditions in tested
+        if one.person
+    }
     if not made:
         return Persons(query, schema, policy)
     narrower = {one.entry.table.name: one.declared for one in made.values() if one.narrows}
@@ -102,17 +129,41 @@ def with_person_tables(query: BoundQuery, schema: Schema, policy: Policy) -> Per
         schema.beside({one.entry.table.name: one.entry.table for one in made.values()}),
         policy.beside({one.entry.table.name: one.declared for one in made.values()}),
         tuple(one.size for one in made.values()),
+        tuple(dict.fromkeys(note for one in made.values() for note in one.notes)),
     )
+
+
+def _without_null(entry: BoundTable, person: PersonTable, conditions: Sequence[exp.Expr]) -> PersonTable:
+    """Leave out the rows of a subquery that no row beside it accepts, since a condition refuses a NULL of theirs.
+
+    Who owns rows without a key may then not matter: a sale without a customer meets no customer.
+    """
+    refused = {
+        column.column.name
+        for column in person.columns
+        if column.column.nullable and never_null((entry.alias, column.column.name), conditions)
+    }
+    return _requiring(person, refused) if refused else person
+
+
+def _requiring(person: PersonTable, names: Collection[str]) -> PersonTable:
+    """Require that the columns of these names are not NULL: only those that keep or leave out whole groups."""
+    whole = [column for column in person.columns if all(column.column.name in part for part in person.parts)]
+    values = [column.value for column in whole if column.column.name in names and column.key is not None]
+    there = tuple(exp.Is(this=copied(value), expression=exp.Null(), negate=True) for value in values)
+    query = replace(person.query, predicates=(*person.query.predicates, *there))
+    return replace(person, query=query, others=tuple(_requiring(one, names) for one in person.others))
 
 
 @dataclass(frozen=True)
 class _Made:
-    """One subquery: its entry in FROM, its policy, and the size of its join."""
+    """One subquery: its entry in FROM, its policy, the size of its join, and what answers say of its rows."""
 
     entry: BoundTable
     person: PersonTable
     declared: TablePolicy
     size: JoinSize
+    notes: tuple[str, ...] = ()
 
     @property
     def narrows(self) -> bool:
@@ -130,41 +181,39 @@ class _Made:
 
     @classmethod
     def _of(cls, entry: BoundTable, person: PersonTable, schema: Schema, policy: Policy) -> _Made:
-        catalog = schema
-        inner = with_person_tables(person.query, schema, policy)
-        query, schema, policy = inner.query, inner.schema, inner.policy
-        if person.partitions is None and all(policy.is_public(one.table.name) for one in query.all_tables):
-            return cls._of_public(entry, person, query, schema, policy)
-        check_own_rows(query, schema, policy)
-        found = provenance(query, schema, policy)
-        check_owner_joins(query, found)
-        size = whole_size(query, found, JoinSteps(query, found, policy), schema, policy)
-        check_join_size(size, query, schema, policy)
-        try:
-            owner, units = _owner(found, person, catalog, policy)
-        except UnsupportedSQL:
-            if entry.label is None:
-                raise
-            message = OF_OTHERS.format(entry.label)
-            raise UnsupportedSQL(message, hint=EQUATE_THE_OWNER, position=entry.position) from None
-        unit, row = units[0], _row_key(query)
-        person = _with_row_key(person, query, row)
-        key = _key(found, person, unit, row)
-        table = Table(entry.table.name, "", _columns(person, unit), () if key is None else (key,), (unit,))
-        most = tuples_per_unit(query, found, JoinSteps(query, found, policy), schema, policy)
+        inside = [with_person_tables(one.query, schema, policy) for one in person.selects]
+        if person.partitions is None and inside[0].is_public:
+            return cls._of_public(entry, person, inside[0])
+        parts = [_Part.of(one, inner, schema, entry) for one, inner in zip(person.selects, inside, strict=True)]
+        unit = _unit(parts, policy)
+        hidden = not set(unit.columns) <= {column.column.name for column in person.columns}
+        if hidden:
+            parts = [part.with_owner(unit) for part in parts]
+        if len(parts) == 1 and person.partitions is not None:
+            parts = [parts[0].with_row_key()]
+        first = parts[0]
+        key = first.key(unit) if len(parts) == 1 else None
+        table = Table(entry.table.name, "", _columns(first.person, unit), () if key is None else (key,), (unit,))
+        counts = [part.most_rows for part in parts]
+        beside = [part.declared() for part in parts]
         declared = TablePolicy(
-            columns={one.column.name: _declared(one, most, query, policy) for one in person.columns},
-            rows=None if person.expands else size.most_tuples,
+            columns={
+                name: replace(one, discover=all(part[name].discover for part in beside))
+                for name, one in beside[0].items()
+            },
+            rows=sum(count for count in counts if count is not None) if None not in counts else None,
         )
-        rows = _rows(query, found, person, owner, units, row)
-        return cls(replace(entry, table=table, rows=rows), person, declared, inner.size(size))
+        selects: list[exp.Query] = [part.rows(unit) for part in parts]
+        rows = reduce(lambda one, other: exp.Union(this=one, expression=other, distinct=False), selects)
+        size = reduce(larger, [part.size for part in parts])
+        notes = tuple(note for part in parts for note in part.notes)
+        return cls(replace(entry, table=table, rows=rows), first.person, declared, size, notes)
 
     @classmethod
-    def _of_public(
-        cls, entry: BoundTable, person: PersonTable, query: BoundQuery, schema: Schema, policy: Policy
-    ) -> _Made:
+    def _of_public(cls, entry: BoundTable, person: PersonTable, inner: Persons) -> _Made:
         """Groups of public rows are public rows, and their keys identify them."""
-        check_not_owned(query.all_tables, ownership(schema, policy), policy)
+        query = inner.query
+        check_not_owned(query.all_tables, ownership(inner.schema, inner.policy), inner.policy)
         columns = tuple(column.column for column in person.columns)
         keys = tuple(column.column.name for column in person.columns if column.is_key)
         declared = TablePolicy(public=True, columns={one.column.name: one.declared for one in person.columns})
@@ -173,24 +222,148 @@ class _Made:
         return cls(replace(entry, table=table, rows=rows), person, declared, JoinSize())
 
 
-def _owner(
-    found: Provenance, person: PersonTable, schema: Schema, policy: Policy
-) -> tuple[OwnerPosition, tuple[ForeignKey, ...]]:
-    """The one owner position of the tuples, and the foreign keys of the groups or of each partition that lead to it.
+@dataclass(frozen=True)
+class _Part:
+    """One SELECT of a subquery: its join, its owner, the size of its join, and the most tuples of one unit."""
 
-    Raises: UnsupportedSQL if a tuple has several positions, or the columns hold neither the person's key nor that of
-      an owned row of the tuple.
-    """
+    person: PersonTable
+    query: BoundQuery
+    policy: Policy
+    found: Provenance
+    owner: OwnerPosition
+    units: tuple[ForeignKey, ...]
+    size: JoinSize
+    most: int | None
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, person: PersonTable, inner: Persons, catalog: Schema, entry: BoundTable) -> _Part:
+        """Raises: UnsupportedSQL if rows may belong to several people."""
+        query, schema, policy = inner.query, inner.schema, inner.policy
+        check_own_rows(query, schema, policy)
+        found = provenance(query, schema, policy)
+        notes = inner.notes
+        orphans = _keys_of_orphans(found, person) if person.partitions is None else ()
+        if orphans:
+            there = _requiring(person, orphans).query.predicates[len(person.query.predicates) :]
+            query = replace(query, predicates=(*query.predicates, *there))
+            found = provenance(query, schema, policy)
+            labels = " or ".join(column.label for column in person.columns if column.column.name in orphans)
+            notes = (*notes, f"Groups of a subquery whose {labels} is NULL are left out: they hold several owners.")
+        check_owner_joins(query, found)
+        steps = JoinSteps(query, found, policy)
+        size = whole_size(query, found, steps, schema, policy)
+        check_join_size(size, query, schema, policy)
+        try:
+            owner = _owner(found)
+            units = tuple(_leading(found, owner, person, part, catalog, policy) for part in person.parts)
+        except UnsupportedSQL:
+            if entry.label is None:
+                raise
+            message = OF_OTHERS.format(entry.label)
+            raise UnsupportedSQL(message, hint=EQUATE_THE_OWNER, position=entry.position) from None
+        units = units or _shown(found, owner, person, policy)
+        most = tuples_per_unit(query, found, steps, schema, policy)
+        notes = (*notes, *rows_without_owner(query, found))
+        return cls(person, query, policy, found, owner, units, inner.size(size), most, notes)
+
+    def with_owner(self, unit: ForeignKey) -> _Part:
+        """Add the owner's key as columns that no statement names."""
+        tables = self.found.equalities.tables
+        added = []
+        for name, (alias, above) in zip(unit.columns, self.owner.columns, strict=True):
+            declared = tables[alias].column(above)
+            assert declared is not None, "owner columns exist"
+            column = Column(name, declared.type, False)
+            added.append(PersonColumn(column, bound_column(alias, above), ColumnPolicy(), key=(alias, above)))
+        return self._with(added)
+
+    def with_row_key(self) -> _Part:
+        """Show the key of its rows, which windows over them may need."""
+        shown = {column.key for column in self.person.columns}
+        added: list[PersonColumn] = []
+        for alias, name in [ref for ref in self.row_key or () if ref not in shown]:
+            column = bound_column(alias, name)
+            known = self.query.table_of(column).table.column(name)
+            assert known is not None, "a column of its key"
+            known = replace(known, name=f"r{len(added) + 1}", nullable=True, nan=False)
+            added.append(PersonColumn(known, column, ColumnPolicy(), (alias, name), is_key=True))
+        return self._with(added)
+
+    def _with(self, added: Sequence[PersonColumn]) -> _Part:
+        return replace(self, person=replace(self.person, columns=(*self.person.columns, *added)))
+
+    @property
+    def row_key(self) -> tuple[ColumnRef, ...] | None:
+        """Columns that identify a tuple: a key of each of its tables; None if one has none."""
+        if any(entry.row_key is None for entry in self.query.tables):
+            return None
+        return tuple((entry.alias, name) for entry in self.query.tables for name in entry.row_key or ())
+
+    @property
+    def most_rows(self) -> int | None:
+        """The most rows that it lists; None if nothing bounds them."""
+        return None if self.person.expands else self.size.most_tuples
+
+    def declared(self) -> Mapping[str, ColumnPolicy]:
+        """What is public about its columns."""
+        tables = self.found.equalities.tables
+        return {one.column.name: _declared(one, self.most, tables, self.policy) for one in self.person.columns}
+
+    def key(self, unit: ForeignKey) -> tuple[str, ...] | None:
+        """The columns that identify a row: those that lead to the owner if they determine the other group keys.
+
+        Else all keys. It asks `groups_per_unit` as if those columns were an owner's. A row without groups has the key
+        of its tuple, if the subquery shows it; None otherwise.
+        """
+        if self.person.expands:
+            return None
+        columns, equalities = self.person.columns, self.found.equalities
+        if self.person.partitions is not None:
+            shown = {equalities.find(column.key): column.column.name for column in columns if column.key}
+            names = [shown.get(equalities.find(column)) for column in self.row_key or ()]
+            return tuple(dict.fromkeys(name for name in names if name is not None)) if names and all(names) else None
+        led = [column for column in columns if column.column.name in unit.columns and column.key is not None]
+        others = [column for column in columns if column.is_key and column.column.name not in unit.columns]
+        position = OwnerPosition("", tuple(column.key for column in led if column.key is not None))
+        keys = [column.key for column in others if column.key is not None]
+        if len(keys) == len(others) and groups_per_unit([position], keys, equalities) == 1:
+            return unit.columns
+        return tuple(column.column.name for column in columns if column.is_key)
+
+    def rows(self, unit: ForeignKey) -> exp.Select:
+        """The completed join of owned tuples whose keys lead to their owner, grouped, with windows, or as it is."""
+        query, found, person = self.query, self.found, self.person
+        select = complete_provenance(join_tables(query.tables, query.predicates), found.completions, found.ends)
+        units = (unit, *self.units) if person.parts else (unit,)
+        read = {name for one in units for name in one.columns}
+        leading = [column.key for column in person.columns if column.column.name in read and column.key is not None]
+        held = dict.fromkeys([*self.owner.columns, *leading])
+        unsure = [column for column in held if not found.equalities.known(column)]
+        there = [exp.Is(this=bound_column(*one), expression=exp.Null(), negate=True) for one in unsure]
+        add_conditions(select, there)
+        return _computed(select, query, person, self.row_key)
+
+
+def _keys_of_orphans(found: Provenance, person: PersonTable) -> tuple[str, ...]:
+    """The group keys that are NULL in each tuple whose row is a privacy unit itself; none if some have none."""
+    names = {column.key: column.column.name for column in person.columns if column.is_key and column.key is not None}
+    missing = [columns for owner in found.owners for columns in owner.orphan_of]
+    return tuple(names[one] for columns in missing for one in columns if one in names)
+
+
+def _owner(found: Provenance) -> OwnerPosition:
+    """The one owner position of the tuples. Raises: UnsupportedSQL if a tuple has several positions."""
     relations = sorted({owner.relation for owner in found.owners})
     if len(found.owners) != 1:
         twice = f"{relations[0]} twice" if len(relations) == 1 else " and ".join(relations)
-        message = f"the rows of this subquery with GROUP BY belong to {twice}, so one unit could change another's row"
+        message = f"the rows of this subquery belong to {twice}, so one unit could change another's row"
         raise UnsupportedSQL(message, hint=_HINT)
     (owner,) = found.owners
     if owner.orphan_of:
-        message = f"GROUP BY inside FROM is not supported: a row of {owner.relation} may be a privacy unit itself"
+        message = f"a subquery per person is not supported: a row of {owner.relation} may be a privacy unit itself"
         raise UnsupportedSQL(message, hint=_HINT)
-    return owner, tuple(_leading(found, owner, person, part, schema, policy) for part in person.parts)
+    return owner
 
 
 def _leading(
@@ -230,6 +403,28 @@ def _leading(
     raise UnsupportedSQL(message, hint=f"add the key of {owner.relation} to GROUP BY, or aggregate once, at the top")
 
 
+def _shown(found: Provenance, owner: OwnerPosition, person: PersonTable, policy: Policy) -> tuple[ForeignKey, ...]:
+    """The foreign keys to the owner that columns of rows without groups are; none for a key of several columns."""
+    key = policy.privacy_units[owner.relation]
+    classes = {column.column.name: found.equalities.find(column.key) for column in person.columns if column.key}
+    held = [name for name, known in classes.items() if known == found.equalities.find(owner.columns[0])]
+    return tuple(ForeignKey((name,), owner.relation, key) for name in held) if len(key) == 1 else ()
+
+
+def _unit(parts: Sequence[_Part], policy: Policy) -> ForeignKey:
+    """The foreign key to the owner that the rows of all parts have: in columns that are there, or in hidden ones."""
+    first, *others = parts
+    for unit in first.units:
+        if all(unit in part.units for part in others):
+            return unit
+    relations = list(dict.fromkeys(part.owner.relation for part in parts))
+    if len(relations) > 1:
+        named = " and ".join(relations)
+        raise UnsupportedSQL(f"the rows of this UNION belong to {named}", hint="ask one question for each of them")
+    key = policy.privacy_units[relations[0]]
+    return ForeignKey(tuple(f"owner{place}" for place in range(1, len(key) + 1)), relations[0], key)
+
+
 def _is_there(found: Provenance, alias: str, key: Sequence[str]) -> bool:
     return all(found.equalities.known((alias, name)) for name in key)
 
@@ -251,52 +446,7 @@ def _columns(person: PersonTable, unit: ForeignKey) -> tuple[Column, ...]:
     )
 
 
-def _row_key(query: BoundQuery) -> tuple[ColumnRef, ...] | None:
-    """Columns that identify a tuple: a key of each of its tables; None if one has none."""
-    if any(entry.row_key is None for entry in query.tables):
-        return None
-    return tuple((entry.alias, name) for entry in query.tables for name in entry.row_key or ())
-
-
-def _with_row_key(person: PersonTable, query: BoundQuery, row: Sequence[ColumnRef] | None) -> PersonTable:
-    """Let a windowed subquery show the key of its rows, which windows over it may need."""
-    if person.partitions is None:
-        return person
-    shown = {column.key for column in person.columns}
-    made: list[PersonColumn] = []
-    for alias, name in [ref for ref in row or () if ref not in shown]:
-        column = bound_column(alias, name)
-        known = query.table_of(column).table.column(name)
-        assert known is not None, "a column of its key"
-        known = replace(known, name=f"r{len(made) + 1}", nullable=True, nan=False)
-        made.append(PersonColumn(known, column, ColumnPolicy(), (alias, name), is_key=True))
-    return replace(person, columns=(*person.columns, *made))
-
-
-def _key(
-    found: Provenance, person: PersonTable, unit: ForeignKey, row: Sequence[ColumnRef] | None
-) -> tuple[str, ...] | None:
-    """The columns that identify a row: those that lead to the owner if they determine the other group keys.
-
-    Else all keys. It asks `groups_per_unit` as if those columns were an owner's. A row of a windowed subquery has the
-    key of its tuple, if the subquery shows it; None otherwise.
-    """
-    if person.expands:
-        return None
-    if person.partitions is not None:
-        shown = {found.equalities.find(column.key): column.column.name for column in person.columns if column.key}
-        names = [shown.get(found.equalities.find(column)) for column in row or ()]
-        return tuple(dict.fromkeys(name for name in names if name is not None)) if names and all(names) else None
-    led = [column for column in person.columns if column.column.name in unit.columns and column.key is not None]
-    others = [column for column in person.columns if column.is_key and column.column.name not in unit.columns]
-    position = OwnerPosition("", tuple(column.key for column in led if column.key is not None))
-    keys = [column.key for column in others if column.key is not None]
-    if len(keys) == len(others) and groups_per_unit([position], keys, found.equalities) == 1:
-        return unit.columns
-    return tuple(column.column.name for column in person.columns if column.is_key)
-
-
-def _declared(column: PersonColumn, most: int | None, query: BoundQuery, policy: Policy) -> ColumnPolicy:
+def _declared(column: PersonColumn, most: int | None, tables: Mapping[str, Table], policy: Policy) -> ColumnPolicy:
     """The public range of a column, and whether partition selection may show its values.
 
     A count is at most the number of tuples by declared fan-outs. It shows no value of a column, so that it is open;
@@ -304,33 +454,13 @@ def _declared(column: PersonColumn, most: int | None, query: BoundQuery, policy:
     """
     value = column.value.this if isinstance(column.value, exp.Window) else column.value
     if not isinstance(value, _COUNTS):
-        read = [(query.table_of(one).table.name, one.name) for one in columns_of(column.value)]
+        read = [(tables[one.table].name, one.name) for one in columns_of(column.value)]
         closed = (one for one in read if not policy.is_public(one[0]) and not policy.discovers(*one))
         return replace(column.declared, discover=not any(closed))
     if most is None or column.declared.range is None:
         return replace(column.declared, discover=True)
     low, high = column.declared.range
     return replace(column.declared, range=(low, max(low, min(high, float(most)))), discover=True)
-
-
-def _rows(
-    query: BoundQuery,
-    found: Provenance,
-    person: PersonTable,
-    owner: OwnerPosition,
-    units: Sequence[ForeignKey],
-    row: Sequence[ColumnRef] | None,
-) -> exp.Select:
-    """The SELECT: the completed join of owned tuples whose keys lead to their owner, grouped or with its windows."""
-    select = complete_provenance(join_tables(query.tables, query.predicates), found.completions, found.ends)
-    leading = [
-        column.key
-        for column in person.columns
-        if any(column.column.name in unit.columns for unit in units) and column.key is not None
-    ]
-    unsure = [column for column in dict.fromkeys([*owner.columns, *leading]) if not found.equalities.known(column)]
-    add_conditions(select, [exp.Is(this=bound_column(*one), expression=exp.Null(), negate=True) for one in unsure])
-    return _computed(select, query, person, row)
 
 
 def _computed(
@@ -341,10 +471,8 @@ def _computed(
     values = [_without_ties(column.value, row) if column.ties else copied(column.value) for column in person.columns]
     names = [column.column.name for column in person.columns]
     select.set("expressions", [named_sql(value, name) for value, name in zip(values, names, strict=True)])
-    if person.partitions is not None:
-        return select
     places = [place for place, column in enumerate(person.columns, 1) if column.is_key]
-    if places:
+    if places and person.partitions is None:
         select.set("group", exp.Group(expressions=[exp.Literal.number(place) for place in places]))
     return select
 

@@ -129,7 +129,8 @@ def is_allowed(node: exp.Expr, dialect: Dialect) -> bool:
 
 
 def _made_here(node: exp.Expr) -> bool:
-    return not node._meta and isinstance(node.parent, (exp.Table, exp.TableAlias, exp.Column))
+    """Is it a name of `planner.postprocessing`? The parser notes where each of its nodes stands, and its parent."""
+    return not node._meta and isinstance(node.parent, (exp.Table, exp.TableAlias, exp.Column, type(None)))
 
 
 def _refusal(node: exp.Expr, dialect: Dialect) -> Refusal | None:

@@ -32,6 +32,7 @@ from planner.binding.person_tables import grouped_select
 from planner.binding.scope import table_reference
 from planner.binding.windowed_rows import first_rows, windowed_select, windows_apart
 from planner.errors import StatementTooComplex
+from planner.parsing.literal_rows import with_values
 from planner.policy.policy import Policy
 from planner.policy.table_lookup import find_table
 from planner.postprocessing.beside_answers import BesideAnswers, part_from_answers
@@ -395,7 +396,7 @@ class _Decomposition:
         if self._lists:
             self._release_items(select, visible)
         beside = None if self._lists else self._part_from_answers(select, visible)
-        adds_up = has_union(select, body)
+        adds_up = has_union(select, body) and (beside is not None or self._adds_up(copied(select), visible, body))
         core = released_core(select, lambda name: self._names_column(select, name, visible), adds_up, beside)
         self.groups_more |= core.more_keys
         for inner in subqueries(core.outer):
@@ -407,6 +408,15 @@ class _Decomposition:
         answers = [(one, self._part(one.question, visible).relation) for one in branches]
         columns = [item.alias for item in core.question.expressions]
         return core.over(exp.Subquery(this=union_of_answers(answers, columns)))
+
+    def _adds_up(self, select: exp.Select, visible: _Visible, body: Callable[[exp.Table], exp.Expr | None]) -> bool:
+        """Do the answers of a union's SELECTs add up? Otherwise its rows are asked for together."""
+        try:
+            core = released_core(select, lambda name: self._names_column(select, name, visible), True, None)
+            spread(core.question, body)
+        except NotComposed:
+            return False
+        return True
 
     def _part_from_answers(self, select: exp.Select, visible: _Visible) -> BesideAnswers | None:
         """Take the clauses that read answers out of a SELECT over private rows. Raises: NotComposed if that is
@@ -612,7 +622,7 @@ class _Decomposition:
         return self._tables[text]
 
     def _part(self, question: exp.Select, visible: _Visible) -> Part:
-        question = self._with_common(question, visible, Reads.ROWS)
+        question = with_values(self._with_common(question, visible, Reads.ROWS))
         text = question.sql("postgres")
         if text not in self._by_text:
             self._by_text[text] = Part(relation_name(len(self._by_text) + 1), question)

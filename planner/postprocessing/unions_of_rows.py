@@ -173,7 +173,14 @@ def _adds_up(select: exp.Select, place: int) -> bool:
             return False
     conditions = [select.args.get("where"), *(join.args.get("on") for join in joins)]
     read = [*select.expressions, *(one for one in conditions if one is not None)]
-    return all(isinstance(node, _SAME_FOR_EVERY_TYPE) for tree in read for node in nodes(tree))
+    return all(_is_same(node) for tree in read for node in nodes(tree))
+
+
+def _is_same(node: exp.Expr) -> bool:
+    cast = node.parent if isinstance(node, exp.DataType) else node
+    return isinstance(node, _SAME_FOR_EVERY_TYPE) or (
+        isinstance(cast, exp.Cast) and isinstance(cast.this, exp.Literal)
+    )
 
 
 def _branch(question: exp.Select, path: _Path, select: exp.Select, names: list[str]) -> Branch:

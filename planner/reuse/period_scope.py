@@ -277,7 +277,7 @@ def period_scope(bound: BoundQuery, schema: Schema, policy: Policy) -> PeriodSco
     Cost: one more search for owners where the policy has an append-only table; else nothing.
     """
     anchors = [entry for entry in bound.tables if _may_anchor(entry, policy)]
-    simple = not any(entry.person or entry.optional or entry.sample for entry in bound.tables)
+    simple = not any(entry.person or entry.rows or entry.optional or entry.sample for entry in bound.tables)
     if not anchors or not simple or not _public_only(bound, policy):
         return None
     found = provenance(bound, schema, policy)

@@ -13,6 +13,7 @@ from sqlglot import exp
 from planner.binding.bound_query import BoundSemiJoin, BoundTable
 from planner.sensitivity.provenance import Completion
 from planner.sql.trees import (
+    DECLARED,
     ROWS,
     add_conditions,
     aliases_of,
@@ -66,11 +67,11 @@ def joined(
 
 
 def entry_sql(entry: BoundTable) -> exp.Table | exp.Subquery:
-    """A base table, or the rows of a subquery with aggregates."""
+    """A base table, the rows of a subquery with aggregates, or those of constants."""
     if entry.rows is None:
         return table_sql(entry.table, entry.alias)
     subquery = exp.Subquery(this=copied(entry.rows), alias=exp.TableAlias(this=quoted(entry.alias)))
-    subquery.meta[ROWS] = entry.table
+    subquery.meta[ROWS if entry.constants is None else DECLARED] = entry.table
     return subquery
 
 

@@ -22,6 +22,7 @@ from planner.sql.trees import (
     column_ref,
     columns_of,
     copied,
+    each_select,
     holds,
     rebuilt,
     tables_by_alias,
@@ -110,8 +111,12 @@ class _Reader:
 
     def _rows(self, node: exp.Subquery) -> exp.Expr:
         assert self.schema is not None, "questions know their catalog"
-        inside = _Reader(dict(tables_by_alias(node.this, self.schema)), self.schema)
-        rows = exp.Subquery(this=inside.value(node.this, _NOTHING), alias=node.args["alias"])
+        schema = self.schema
+
+        def inside(select: exp.Expr) -> exp.Expr:
+            return _Reader(dict(tables_by_alias(select, schema)), schema).value(select, _NOTHING)
+
+        rows = exp.Subquery(this=each_select(node.this, inside), alias=node.args["alias"])
         rows.meta.update(node.meta)
         return rows
 
@@ -225,5 +230,5 @@ def _names(query: BoundQuery) -> Iterator[str]:
         trees += [part for part in (aggregate.argument, aggregate.condition) if part is not None]
     yield from nan_columns(trees, {entry.alias: entry.table for entry in entries})
     for entry in entries:
-        if entry.person is not None:
-            yield from _names(entry.person.query)
+        for part in entry.person.selects if entry.person is not None else ():
+            yield from _names(part.query)

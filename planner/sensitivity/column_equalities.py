@@ -42,13 +42,13 @@ def fixed_columns(query: BoundQuery) -> Iterator[tuple[ColumnRef, str]]:
 
 
 def known_columns(query: BoundQuery) -> Iterator[ColumnRef]:
-    """The columns that equal an expression without columns, or that are tested, so that they are not NULL."""
+    """The columns that equal an expression without columns, or are IS NOT NULL, so that they are not NULL."""
     for column, _ in _equal_to_constants(query):
         yield column_ref(column)
-    for condition in query.predicates:
-        tested = isinstance(condition, exp.Is) and condition.args.get("negate") and condition.expression == exp.null()
-        if tested and isinstance(condition.this, exp.Column):
-            yield column_ref(condition.this)
+    for test in query.predicates:
+        there = isinstance(test, exp.Is) and test.args.get("negate") and isinstance(test.expression, exp.Null)
+        if there and isinstance(test.this, exp.Column):
+            yield column_ref(test.this)
 
 
 def equal_columns(conditions: Iterable[exp.Expr], query: BoundQuery) -> Iterator[tuple[ColumnRef, ColumnRef]]:

@@ -29,7 +29,7 @@ from sqlglot import exp
 
 from planner.binding.bound_query import BoundQuery, BoundSemiJoin, BoundTable
 from planner.binding.derived_columns import EQUATE_THE_OWNER, OF_OTHERS
-from planner.binding.from_clause import NOT_OWN_ROWS
+from planner.binding.outer_joins import NOT_OWN_ROWS
 from planner.errors import UnsupportedSQL
 from planner.policy.ownership import Ownership, ownership
 from planner.policy.policy import Policy
@@ -102,7 +102,10 @@ class _OwnRows:
             if reason is not None and entry.label is not None:
                 raise _of_other_owners(entry.label, None if entry.person else reason, entry.position)
             if reason is not None:
-                hint = f"use an inner JOIN, or a LEFT JOIN to rows of the same owner: {reason}"
+                hint = (
+                    "use an inner JOIN, and for rows without a match subtract: (SELECT count(*) FROM a) - (SELECT "
+                    f"count(*) FROM a JOIN b ON ...); or LEFT JOIN rows of the same owner: {reason}"
+                )
                 raise UnsupportedSQL(NOT_OWN_ROWS, hint=hint, position=entry.position)
         for semi_join in inner:
             rows = _private(semi_join.tables, self.policy)

@@ -372,6 +372,14 @@ def table_sql(table: Table, alias: str) -> exp.Table:
     return over_leaves(exp.Table, this=quoted(table.relation), **db, alias=names)
 
 
+def each_select(query: exp.Expr, write: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
+    """A query with each SELECT of its UNION ALLs written anew; their aliases may repeat."""
+    if not isinstance(query, exp.Union):
+        return write(query)
+    sides = (each_select(side, write) for side in (query.this, query.expression))
+    return exp.Union(this=next(sides), expression=next(sides), distinct=False)
+
+
 def tables_by_alias(tree: exp.Expr, schema: Schema) -> Iterator[tuple[str, Table]]:
     """The tables of a statement by alias; for a derived table, the table whose columns it has."""
     found = [tree]

@@ -47,6 +47,8 @@ OWN = {
     "rows": "SELECT count(*) FROM visit v WHERE (v.person, v.x) IN"
     " (SELECT w.person, max(w.x) FROM visit w GROUP BY 1)",
     "a row by its key": "SELECT count(*) FROM visit v WHERE (SELECT p.x FROM person p WHERE p.id = v.person) IS NULL",
+    "a row of another owner, joined": "SELECT count(*) FROM visit v WHERE"
+    " (SELECT p.x FROM person p WHERE p.id = v.x) = 1",
     "a copied row": "SELECT count(*) FROM visit v WHERE"
     " (SELECT count(*) FROM visit w WHERE w.person = v.person AND w.id < v.id) = 1",
     "a copied row that exists": "SELECT count(*) FROM visit v WHERE v.x = 2 OR EXISTS"
@@ -65,7 +67,7 @@ OWN = {
     "public groups": "SELECT count(*) FROM visit v JOIN (SELECT x, count(*) AS n FROM ward GROUP BY x) t ON t.x = v.x"
     " WHERE t.n > 1",
 }
-"""By form, a question whose subqueries read public rows and those of the tuple's owners."""
+"""By form, a question whose subqueries read public rows, those of the tuple's owners, or rows that it needs."""
 
 OTHERS = {
     "EXISTS": "SELECT count(*) FROM person p WHERE p.x = 1 OR EXISTS (SELECT 1 FROM visit w WHERE w.x = p.x)",
@@ -75,7 +77,7 @@ OTHERS = {
     "NOT IN": "SELECT count(*) FROM person p WHERE p.x = 1 OR p.x NOT IN (SELECT w.id FROM visit w)",
     "a count": "SELECT count(*) FROM person p WHERE (SELECT count(*) FROM visit w WHERE w.x = p.x) > 1",
     "a count of all": "SELECT count(*) FROM person p WHERE (SELECT count(*) FROM visit w) > 1",
-    "a row": "SELECT count(*) FROM visit v WHERE (SELECT p.x FROM person p WHERE p.id = v.x) = 1",
+    "a row": "SELECT count(*) FROM visit v WHERE (SELECT p.x FROM person p WHERE p.id = v.x) IS NULL",
     "a copied row": "SELECT count(*) FROM visit v WHERE (SELECT count(*) FROM visit w WHERE w.id < v.id) = 1",
     "public rows that others choose": "SELECT count(*) FROM person p WHERE p.x < (SELECT max(d.x) FROM ward d"
     " WHERE d.id IN (SELECT w.x FROM visit w))",

@@ -15,7 +15,17 @@ from sqlglot import exp
 from planner.errors import UnsupportedSQL
 from planner.schema import Schema, Table
 from planner.sql.sql_types import READ_AS, REAL, Family, SqlType, sql_type
-from planner.sql.trees import DECLARED, ROWS, InZone, cast_sql, is_type, position_of, rebuilt, tables_by_alias
+from planner.sql.trees import (
+    DECLARED,
+    ROWS,
+    InZone,
+    cast_sql,
+    each_select,
+    is_type,
+    position_of,
+    rebuilt,
+    tables_by_alias,
+)
 
 MOST_DIGITS = 38
 _FAST_DIGITS = 18
@@ -571,10 +581,8 @@ class Writer:
         if isinstance(node, exp.Subquery) and DECLARED in node.meta:
             return Typed(self.declared(node), SqlType(Family.OTHER))
         if isinstance(node, exp.Subquery) and ROWS in node.meta:
-            known = dict(tables_by_alias(node.this, self.schema))
-            inside = replace(self, tables=known, handlers={**self.handlers, **self.aggregates})
             return Typed(
-                exp.Subquery(this=inside.write(node.this).sql, alias=node.args["alias"]), SqlType(Family.OTHER)
+                exp.Subquery(this=each_select(node.this, self._rows), alias=node.args["alias"]), SqlType(Family.OTHER)
             )
         handler = self.handlers.get(type(node))
         if handler is not None:
@@ -585,6 +593,11 @@ class Writer:
             f"the function {node.sql_name().lower()}" if isinstance(node, exp.Func) else "this part of the statement"
         )
         raise UnsupportedSQL(f"{name} is not supported on {self.name}")
+
+    def _rows(self, select: exp.Expr) -> exp.Expr:
+        """Write a SELECT of a subquery that acts as a table, with tables of its own."""
+        known = dict(tables_by_alias(select, self.schema))
+        return replace(self, tables=known, handlers={**self.handlers, **self.aggregates}).write(select).sql
 
     def _column(self, node: exp.Column) -> Typed:
         alias, *others = [node.table] if node.table else self.tables

@@ -22,7 +22,6 @@ GAPS = {
     "ana10": "an answer per row of another answer",
     "ana17": "quartiles of people: windows over rows of several",
     "ana29": "groups by session, which is no key",
-    "ana35": "INTERSECT of private rows",
     "peer18": "a join that no key connects, unless the policy allows `unbounded_joins`",
 }  # fmt: skip
 """By name, the feature that a text waits for, whose answer could be private."""

@@ -53,7 +53,7 @@ POLICY = (
      "orders.o_totalprice", "width_bucket(x, 0, 100, 10)",
      "SELECT width_bucket(o_totalprice, 0, 600000, 10), count(*) FROM orders GROUP BY 1"),
     Refusal("SELECT count(*) FROM orders GROUP BY ^floor(o_orderkey / 10)",
-     SensitivityUnbounded, "computed from orders.o_orderkey", "by BETWEEN",
+     SensitivityUnbounded, "computed from orders.o_orderkey", "narrow it in WHERE",
      "SELECT count(*) FROM orders WHERE o_orderkey BETWEEN 0 AND 100 GROUP BY floor(o_orderkey / 10)"),
     Refusal("SELECT count(*) FROM knows a JOIN customer c ON a.src = c.c_custkey JOIN customer d ON"
      " d.c_custkey = a.dst GROUP BY ^c.c_custkey", SensitivityUnbounded, "no group of customer",

@@ -11,7 +11,7 @@ from tests.golden.tpcds.queries import TPCDS
 from tests.golden.tpcds.write_table import TABLE, table
 from tests.support.seeds import sampled
 
-REFUSED = {54, 97}
+REFUSED = {54}
 EMPTY = {4, 8}
 """Questions that no row answers at the tests' scale."""
 

@@ -28,7 +28,6 @@ _ASKED: list[tuple[str, str, str]] = [
     ("SELECT count(*) FROM orders WHERE (^status, channel) NOT IN (SELECT brand, brand FROM products)",
      "NOT IN of rows that may be NULL", "write NOT EXISTS"),
     ("SELECT count(*) FROM orders WHERE freight > ^ANY (SELECT unit_price FROM products)", "ANY", "WHERE x > y"),
-    ("SELECT count(*) FROM orders ^FULL JOIN reviews USING (customer_id)", "FULL JOIN", "LEFT JOIN both tables"),
     ("SELECT count(*) FROM orders ^SEMI JOIN customers USING (customer_id)", "SEMI JOIN", "WHERE EXISTS"),
     ("SELECT count(*) FROM reviews r JOIN ^order_items i ON r.product_id = i.product_id", "no key connects",
      "along"),

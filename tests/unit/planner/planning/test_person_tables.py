@@ -79,7 +79,7 @@ def test_what_others_could_change_is_refused_with_its_place() -> None:
         ("SELECT avg(n) FROM (SELECT o_custkey, min(o_clerk) AS n FROM orders GROUP BY o_custkey) p",
          "MIN of char is not supported", "min"),
         ("SELECT avg(n) FROM (SELECT o_custkey, count(*) AS n FROM orders TABLESAMPLE BERNOULLI (5) GROUP BY 1) p",
-         "TABLESAMPLE inside a subquery with groups or windows", "orders"),
+         "TABLESAMPLE inside a subquery of one person's rows", "orders"),
         ("SELECT count(*) FROM customer WHERE c_nationkey IN (SELECT c_nationkey FROM customer GROUP BY 1"
          " HAVING count(*) > 3)", "HAVING inside IN is not supported", "HAVING"),
         (f"SELECT count(*) FROM customer LEFT JOIN {PER_CUSTOMER} ON n = c_nationkey",
