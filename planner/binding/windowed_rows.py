@@ -294,6 +294,9 @@ class WindowedRows(OwnRows):
             made = replace(made, declared=ColumnPolicy(range=(0.0, made.declared.range[1])))
         if holds(made.value, exp.Distinct):
             raise UnsupportedSQL("DISTINCT in a window function is not supported", at=call)
+        if frame is not None and holds(made.value, exp.Min, exp.Max) and not _is_short(frame):
+            hint = f"write ROWS with at most {_SHORT} rows PRECEDING, or UNBOUNDED PRECEDING"
+            raise UnsupportedSQL(f"{_name(call)} over a long moving frame is not supported", hint=hint, at=call)
         return self._over(made, node, frame, ties=frame is not None and frame.args["kind"] == "ROWS")
 
     def _check_ordered(self, call: exp.Expr, node: exp.Window, *, needed: bool) -> None:
@@ -407,6 +410,20 @@ def _ends(frame: exp.WindowSpec) -> tuple[str | None, ...]:
 def _spec(kind: str, ends: Sequence[str | exp.Expr | None]) -> exp.WindowSpec:
     start, start_side, end, end_side = ends
     return exp.WindowSpec(kind=kind, start=start, start_side=start_side, end=end, end_side=end_side)
+
+
+_SHORT = 100
+
+
+def _is_short(frame: exp.WindowSpec) -> bool:
+    """Whether an extreme over the frame takes linear time: PostgreSQL computes it anew where the start moves on."""
+    start = frame.args["start"]
+    if start == "UNBOUNDED":
+        return True
+    reach = [frame.args[end] for end in ("start", "end") if frame.args[end] != "CURRENT ROW"]
+    return frame.args["kind"] == "ROWS" and all(
+        isinstance(end, exp.Literal) and int(end.name) <= _SHORT for end in reach
+    )
 
 
 def _moves_by_time(frame: exp.WindowSpec) -> bool:

@@ -37,6 +37,7 @@ def quotient(node: exp.Expr, binder: Binder) -> Scalar:
     if right.value == 0:
         raise UnsupportedSQL("the divisor is zero", hint="divide by another number", at=node.right)
     if _may_be_zero(right):
+        _check_precise(node, right)
         right = number(binder.scalar(exp.Nullif(this=node.right, expression=exp.Literal.number(0))), binder)
 
     def clamped() -> Measured:
@@ -55,6 +56,23 @@ def quotient(node: exp.Expr, binder: Binder) -> Scalar:
     if plain is None and not result.unranged:
         result.measured()
     return result
+
+
+_LARGEST_RATIO = 1e7
+"""Of a divisor's largest and smallest size: weights have 30 bits, so a typical quotient then keeps two digits."""
+
+
+def _check_precise(node: exp.Expr, divisor: Scalar) -> None:
+    """Refuse a sum of quotients that a tiny divisor could make so large that the others are rounded to nothing.
+
+    Comparisons have no weight, and LEAST bounds it.
+    """
+    bounds = divisor.measured()[1]
+    if bounds is None or bounds.size <= bounds.least * _LARGEST_RATIO:
+        return
+    if node.find_ancestor(exp.Least, exp.Greatest, exp.Predicate) is None:
+        hint = "write LEAST(x / y, 100), with the largest quotient that counts, or divide sum(x) by sum(y)"
+        raise SensitivityUnbounded("the divisor may be so small that nothing bounds the quotient", hint=hint, at=node)
 
 
 def _may_be_zero(divisor: Scalar) -> bool:

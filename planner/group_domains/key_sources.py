@@ -18,7 +18,7 @@ from planner.expressions.scalar import Span, wrap
 from planner.group_domains.column_values import BaseValues, base_values, never_null
 from planner.group_domains.enumerate_domain import PublicRows
 from planner.plan import GroupDomain
-from planner.policy.ownership import ownership
+from planner.policy.ownership import is_open, ownership
 from planner.policy.policy import ColumnPolicy, Policy
 from planner.schema import Schema, Table, sql_identifier
 from planner.sensitivity.column_equalities import Equalities
@@ -88,16 +88,8 @@ class KeySources:
         return self._policy.column(self._entries[column[0]].table.name, column[1])
 
     def is_open(self, column: ColumnRef) -> bool:
-        """May partition selection read a private column? Yes if the policy opens it, or declares its values.
-
-        A column that names people, as a foreign key to their rows does, must be opened by itself.
-        """
-        table, declared = self._entries[column[0]].table.name, self.declared(column)
-        if declared.domain is not None or declared.discover is not None:
-            return declared.domain is not None or bool(declared.discover)
-        owned = ownership(self._schema, self._policy)
-        names = any(column[1] in key.columns and owned.is_owned(key.references) for key in owned.foreign_keys(table))
-        return self._policy.discovers(table, column[1]) and not names
+        """May partition selection read a private column? As `planner.policy.ownership.is_open`."""
+        return is_open(self._schema, self._policy, self._entries[column[0]].table.name, column[1])
 
     def is_nullable(self, column: ColumnRef) -> bool:
         """Does the catalog allow NULL in a column, or may a text in it be no date?"""

@@ -54,7 +54,7 @@ from planner.binding.derived_columns import EQUATE_THE_OWNER, OF_OTHERS
 from planner.errors import PlannerError, UnsupportedSQL
 from planner.group_domains.column_values import never_null
 from planner.plan import JoinSize
-from planner.policy.ownership import ownership
+from planner.policy.ownership import is_open, ownership
 from planner.policy.policy import ColumnPolicy, Policy, TablePolicy
 from planner.rewriting.join_tables import complete_provenance, filter_semi_joins, join_tables
 from planner.schema import Column, ForeignKey, Schema, Table
@@ -228,6 +228,7 @@ class _Part:
 
     person: PersonTable
     query: BoundQuery
+    schema: Schema
     policy: Policy
     found: Provenance
     owner: OwnerPosition
@@ -265,7 +266,7 @@ class _Part:
         units = units or _shown(found, owner, person, policy)
         most = tuples_per_unit(query, found, steps, schema, policy)
         notes = (*notes, *rows_without_owner(query, found))
-        return cls(person, query, policy, found, owner, units, inner.size(size), most, notes)
+        return cls(person, query, schema, policy, found, owner, units, inner.size(size), most, notes)
 
     def with_owner(self, unit: ForeignKey) -> _Part:
         """Add the owner's key as columns that no statement names."""
@@ -308,7 +309,13 @@ class _Part:
     def declared(self) -> Mapping[str, ColumnPolicy]:
         """What is public about its columns."""
         tables = self.found.equalities.tables
-        return {one.column.name: _declared(one, self.most, tables, self.policy) for one in self.person.columns}
+        declared = {}
+        for one in self.person.columns:
+            read = [(tables[column.table].name, column.name) for column in columns_of(one.value)]
+            private = (column for column in read if not self.policy.is_public(column[0]))
+            shown = all(is_open(self.schema, self.policy, *column) for column in private)
+            declared[one.column.name] = _declared(one, self.most, shown=shown)
+        return declared
 
     def key(self, unit: ForeignKey) -> tuple[str, ...] | None:
         """The columns that identify a row: those that lead to the owner if they determine the other group keys.
@@ -446,7 +453,7 @@ def _columns(person: PersonTable, unit: ForeignKey) -> tuple[Column, ...]:
     )
 
 
-def _declared(column: PersonColumn, most: int | None, tables: Mapping[str, Table], policy: Policy) -> ColumnPolicy:
+def _declared(column: PersonColumn, most: int | None, *, shown: bool) -> ColumnPolicy:
     """The public range of a column, and whether partition selection may show its values.
 
     A count is at most the number of tuples by declared fan-outs. It shows no value of a column, so that it is open;
@@ -454,9 +461,7 @@ def _declared(column: PersonColumn, most: int | None, tables: Mapping[str, Table
     """
     value = column.value.this if isinstance(column.value, exp.Window) else column.value
     if not isinstance(value, _COUNTS):
-        read = [(tables[one.table].name, one.name) for one in columns_of(column.value)]
-        closed = (one for one in read if not policy.is_public(one[0]) and not policy.discovers(*one))
-        return replace(column.declared, discover=not any(closed))
+        return replace(column.declared, discover=shown)
     if most is None or column.declared.range is None:
         return replace(column.declared, discover=True)
     low, high = column.declared.range

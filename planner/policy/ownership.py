@@ -119,6 +119,21 @@ class Ownership:
         return seen
 
 
+def is_open(schema: Schema, policy: Policy, table: str, column: str) -> bool:
+    """May partition selection read a private column? Yes if the policy opens it, or declares its values.
+
+    A column that names people or their rows, such as a foreign key to them, must be opened by itself.
+    """
+    declared = policy.column(table, column)
+    if declared.domain is not None or declared.discover is not None:
+        return declared.domain is not None or bool(declared.discover)
+    graph = ownership(schema, policy)
+    known = schema.tables.get(table)
+    own = known is not None and graph.is_owned(table) and any(column in key for key in known.keys)
+    led = any(column in key.columns and graph.is_owned(key.references) for key in graph.foreign_keys(table))
+    return policy.discovers(table, column) and not own and not led
+
+
 def ownership(schema: Schema, policy: Policy) -> Ownership:
     """The graph of a schema under a policy, cached for the few in use."""
     return _cached(_Case(schema, policy))

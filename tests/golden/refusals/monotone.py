@@ -85,6 +85,10 @@ NOT_MONOTONE = (
     Refusal("WITH ^RECURSIVE x AS (SELECT src FROM knows UNION SELECT src FROM x) SELECT count(*) FROM x",
      UnsupportedSQL, "RECURSIVE",
      "as many times as the path is long", "SELECT count(*) FROM knows a JOIN knows b ON a.dst = b.src"),
+    Refusal("SELECT count(*) FROM (SELECT ^max(o_shippriority) OVER (PARTITION BY o_custkey ORDER BY o_orderkey"
+     " ROWS BETWEEN 10000 PRECEDING AND CURRENT ROW) AS m FROM orders) q WHERE m = 3", UnsupportedSQL, "moving frame",
+     "UNBOUNDED PRECEDING", "SELECT count(*) FROM (SELECT max(o_shippriority) OVER (PARTITION BY o_custkey ORDER BY"
+     " o_orderkey ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS m FROM orders) q WHERE m = 3"),
     Refusal("SELECT avg(x.o_totalprice) FROM orders a, LATERAL (SELECT o_totalprice FROM orders o WHERE o.o_custkey ="
      " a.o_custkey AND ^o.o_orderdate > a.o_orderdate ORDER BY o_orderdate LIMIT 1) AS x", UnsupportedSQL, "LATERAL",
      "window function", "SELECT avg(x) FROM (SELECT lead(o_totalprice) OVER (PARTITION BY o_custkey"

@@ -51,6 +51,22 @@ def test_public_keys_cost_no_delta() -> None:
     assert (selection.epsilon, selection.delta, selection.minimum) == (0.5, 0.0, 5)
 
 
+def test_a_blanket_discover_opens_no_column_that_names_rows_or_people() -> None:
+    """Nor what a per-person subquery shows of it; a clerk names nobody."""
+    policy = replace(demo_policy(), delta=1e-6, discover=True)
+    shown = "SELECT k, count(*) FROM (SELECT {} FROM orders GROUP BY o_custkey) AS q GROUP BY k"
+    first = "(SELECT DISTINCT ON (o_custkey) o_custkey, {} AS k FROM orders ORDER BY o_custkey, o_orderkey)"
+    for column in ("o_orderkey", "o_custkey"):
+        for sql in (
+            shown.format(f"max({column}) AS k"),
+            f"SELECT k, count(*) FROM {first.format(column)} q GROUP BY k",
+        ):
+            with pytest.raises(SensitivityUnbounded):
+                planned(sql, policy=policy)
+    plan = planned(f"SELECT k, count(*) FROM {first.format('o_clerk')} q GROUP BY k", policy=policy)
+    assert plan.selection is not None
+
+
 def test_found_keys_cost_a_delta() -> None:
     selection = group_selection([PUBLIC, FOUND], 3, demo_policy(), 0.5, 1e-6, shared=False)
     assert selection is not None
