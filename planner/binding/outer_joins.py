@@ -25,8 +25,8 @@ from planner.sql.trees import (
     copied,
     fold,
     named_as,
+    own_name,
     position_of,
-    quoted,
 )
 
 NOT_OWN_ROWS = "LEFT JOIN to a private table is not supported: one person's row would replace another row"
@@ -76,8 +76,8 @@ def sides_of_full(left: exp.Expr, join: exp.Join, using: Sequence[str]) -> tuple
     condition = [] if join.args.get("on") is None else [copied(join.args["on"])]
     right = named_as(join.this)[0] or (fold(join.this.this) if isinstance(join.this, exp.Table) else "")
     for name in using:
-        theirs = exp.column(quoted(name), table=quoted(right))
-        condition.append(exp.EQ(this=exp.column(quoted(name)), expression=theirs))
+        theirs = exp.column(own_name(name), table=own_name(right))
+        condition.append(exp.EQ(this=exp.column(own_name(name)), expression=theirs))
     if not condition or not right:
         hint = "write ON with the columns that are equal"
         raise UnsupportedSQL("this FULL JOIN is not supported", hint=hint, at=join)

@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from planner.binding.limit_offset import output_name
 from planner.errors import InvalidSyntax, UnsupportedSQL
-from planner.sql.trees import copied, fold, from_items, holds, named_as, nodes, position_of, quoted, select_within
+from planner.sql.trees import copied, fold, from_items, holds, named_as, nodes, own_name, position_of, select_within
 
 _SIDE = "\0side"
 
@@ -50,18 +50,18 @@ def _as_select(operation: exp.SetOperation, entries: Mapping[str, exp.CTE]) -> e
     names = columns if union else [*columns, _SIDE]
     rows = exp.Union(this=marked[0], expression=marked[1], distinct=False)
     rows.meta.update(operation.meta)
-    alias = exp.TableAlias(this=quoted("\0rows"), columns=[quoted(one) for one in names])
+    alias = exp.TableAlias(this=own_name("\0rows"), columns=[own_name(one) for one in names])
     select = exp.Select(
-        expressions=[exp.column(quoted(one)) for one in columns],
+        expressions=[exp.column(own_name(one)) for one in columns],
         from_=exp.From(this=exp.Subquery(this=rows, alias=alias)),
     )
     if union:
         select.set("distinct", exp.Distinct())
     else:
         select.meta[SET_OPERATION] = name
-        select.set("group", exp.Group(expressions=[exp.column(quoted(one)) for one in columns]))
+        select.set("group", exp.Group(expressions=[exp.column(own_name(one)) for one in columns]))
         first, last = (
-            exp.EQ(this=call(this=exp.column(quoted(_SIDE))), expression=exp.Literal.number(side))
+            exp.EQ(this=call(this=exp.column(own_name(_SIDE))), expression=exp.Literal.number(side))
             for call, side in ((exp.Min, 1), (exp.Max, 1 if isinstance(operation, exp.Except) else 2))
         )
         select.set("having", exp.Having(this=exp.And(this=first, expression=last)))
@@ -90,15 +90,15 @@ def _names(query: exp.Expr, entries: Mapping[str, exp.CTE]) -> list[str]:
 
 def _marked(side: exp.Expr, columns: Sequence[str], number: int) -> exp.Expr:
     """Add the number of the side to its rows."""
-    literal = exp.alias_(exp.Literal.number(number), quoted(_SIDE))
+    literal = exp.alias_(exp.Literal.number(number), own_name(_SIDE))
     select = select_within(side)
     parts = ("group", "distinct", "limit", "offset", "having")
     if select is not None and not any(map(select.args.get, parts)) and not holds(select, exp.AggFunc):
         select.append("expressions", literal)
         return select
-    alias = exp.TableAlias(this=quoted("\0side"), columns=[quoted(one) for one in columns])
+    alias = exp.TableAlias(this=own_name("\0side"), columns=[own_name(one) for one in columns])
     inner = exp.Subquery(this=side, alias=alias)
-    listed = [exp.column(quoted(one)) for one in columns]
+    listed = [exp.column(own_name(one)) for one in columns]
     return exp.Select(expressions=[*listed, literal], from_=exp.From(this=inner))
 
 

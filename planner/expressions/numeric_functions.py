@@ -15,7 +15,7 @@ from planner.expressions.intervals import Bounds
 from planner.expressions.scalar import Binder, Digits, Measured, Scalar, repeated, wrap
 from planner.sql.literals import canonical_sql, constant, number_sql
 from planner.sql.sql_types import Family, SqlType
-from planner.sql.trees import cast_sql, copied
+from planner.sql.trees import cast_sql, copied, position_of
 
 _MAX_SCALE = 1000
 """The most decimal digits of a quotient."""
@@ -331,8 +331,8 @@ def _bound(node: exp.Expr, binder: Binder, example: Decimal) -> Decimal:
         return example
     value = number(binder.scalar(inner), binder).value
     if value is None:
-        hint = "write both bounds as numbers"
-        raise UnsupportedSQL("the bounds of width_bucket() must be literals", hint=hint, at=node)
+        hint, near = "write both bounds as numbers", node if position_of(node) is not None else node.parent
+        raise UnsupportedSQL("the bounds of width_bucket() must be literals", hint=hint, at=near)
     return value
 
 

@@ -23,7 +23,7 @@ from planner.parsing.spellings import written_interval
 from planner.schema import Column, Table
 from planner.sql.datetimes import floor
 from planner.sql.literals import midnight, moment, moment_sql, number, number_sql, value_sql
-from planner.sql.trees import bound_column, cast_sql, copied, fold, from_items, named_as, named_sql, nodes, quoted
+from planner.sql.trees import bound_column, cast_sql, copied, fold, from_items, named_as, named_sql, nodes, own_name
 
 Value = None | bool | int | Decimal | str | date | datetime
 
@@ -64,7 +64,7 @@ class LiteralRows:
         """Return the SELECT of the rows."""
         names = [column.name for column in table.columns]
         rows = [exp.Tuple(expressions=[_literal(value) for value in row]) for row in self.rows]
-        alias = exp.TableAlias(this=quoted("v"), columns=[quoted(name) for name in names])
+        alias = exp.TableAlias(this=own_name("v"), columns=[own_name(name) for name in names])
         listed = [
             named_sql(cast_sql(bound_column("v", column.name), column.type), column.name) for column in table.columns
         ]
@@ -93,7 +93,7 @@ def with_values(tree: exp.Select) -> exp.Select:
 
     >>> from sqlglot import parse_one
     >>> with_values(parse_one("SELECT n FROM generate_series(1, 3) AS n", dialect="postgres")).sql("postgres")
-    'SELECT n FROM (VALUES (1), (2), (3)) AS n(n)'
+    'SELECT n FROM (VALUES (1), (2), (3)) AS "n"("n")'
     """
     if not any(_may_be_literal(node) for node in nodes(tree)):
         return tree
@@ -153,7 +153,7 @@ def _values(rows: Sequence[tuple[Value, ...]], name: str, columns: Sequence[str]
     if not rows:
         raise _NotConstant
     listed = [exp.Tuple(expressions=[_literal(value) for value in row]) for row in rows]
-    alias = exp.TableAlias(this=quoted(name), columns=[quoted(column) for column in columns])
+    alias = exp.TableAlias(this=own_name(name), columns=[own_name(column) for column in columns])
     return exp.Values(expressions=listed, alias=alias)
 
 
