@@ -69,8 +69,8 @@ from planner.sql.trees import (
     fold,
     from_items,
     named_as,
+    own_name,
     position_of,
-    quoted,
     select_within,
     tables_of,
 )
@@ -126,7 +126,7 @@ class _Naming:
     def _named(self, entry: exp.CTE, name: str) -> str:
         made = next(made for index in itertools.count(1) if (made := f"{name} ({index})") not in self._taken)
         self._taken.add(made)
-        entry.args["alias"].set("this", quoted(made))
+        entry.args["alias"].set("this", own_name(made))
         return made
 
     def _refer(self, table: exp.Table, known: Mapping[str, str | None]) -> None:
@@ -403,7 +403,7 @@ class _Decomposition:
             self._condition(inner, visible)
         self._release_first(core.question, visible)
         if not adds_up:
-            return core.over(exp.Table(this=quoted(self._part(core.question, visible).relation)))
+            return core.over(exp.Table(this=own_name(self._part(core.question, visible).relation)))
         branches = spread(core.question, body)
         answers = [(one, self._part(one.question, visible).relation) for one in branches]
         columns = [item.alias for item in core.question.expressions]
@@ -678,7 +678,7 @@ class _Decomposition:
 
 
 def _released(table: ReleasedTable, name: str = "") -> exp.Table:
-    return exp.Table(this=quoted(table.name), alias=exp.TableAlias(this=quoted(name or table.name)))
+    return exp.Table(this=own_name(table.name), alias=exp.TableAlias(this=own_name(name or table.name)))
 
 
 def _join(select: exp.Select, join: exp.Join, place: int | None = None) -> None:
@@ -697,7 +697,7 @@ def _join(select: exp.Select, join: exp.Join, place: int | None = None) -> None:
     if any(isinstance(item, exp.Star) for item in select.expressions):
         if any(one.args.get("using") or one.method or not one.this.alias_or_name for one in _joins(select)):
             raise NotComposed
-        stars = [exp.Column(this=exp.Star(), table=quoted(_name_of(item))) for item in items]
+        stars = [exp.Column(this=exp.Star(), table=own_name(_name_of(item))) for item in items]
         star = next(number for number, item in enumerate(select.expressions) if isinstance(item, exp.Star))
         select.set("expressions", [*select.expressions[:star], *stars, *select.expressions[star + 1 :]])
     joins = _joins(select)
