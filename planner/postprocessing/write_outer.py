@@ -21,7 +21,17 @@ from planner.released_expression import Output, is_noisy
 from planner.rewriting.dialects.dialect_table import DIALECTS
 from planner.schema import Dialect, Schema, Table
 from planner.sql.sql_types import REAL, Family, ResultType, SqlType, sql_type
-from planner.sql.trees import alias_or, copied, fold, named_as, named_sql, nodes, quoted, table_sql, tables_of
+from planner.sql.trees import (
+    alias_or,
+    copied,
+    fold,
+    named_as,
+    named_sql,
+    nodes,
+    own_name,
+    table_sql,
+    tables_of,
+)
 
 
 def guard_divisions(outer: exp.Query) -> None:
@@ -189,7 +199,7 @@ def _as_rows(function: exp.Table | exp.Lateral) -> None:
     if named_as(function)[0] is None and not isinstance(function.this, exp.ExplodingGenerateSeries):
         hint = "write AS and a name after the function"
         raise UnsupportedSQL("a function in FROM needs a name", hint=hint, at=function)
-    alias = alias_or(function, quoted("generate_series"))
+    alias = alias_or(function, own_name("generate_series"))
     rows = exp.Table(this=function.this, alias=copied(alias))
     select = exp.Select(expressions=[exp.Star()], from_=exp.From(this=rows))
     outside = exp.TableAlias(this=copied(alias.this))

@@ -23,7 +23,7 @@ from planner.sql.trees import (
     columns_of,
     copied,
     named_sql,
-    quoted,
+    own_name,
 )
 
 
@@ -76,7 +76,7 @@ INNER JOIN s.patient AS "p" ON "p"."id" = "v"."of"
     totals = [Column(f"w{place}", "bigint", nullable=True) for place in range(len(weights))]
     added_up = exp.Subquery(
         this=_added_up(join, late, asked, [(alias, column.name) for column in own], weights),
-        alias=exp.TableAlias(this=quoted(alias)),
+        alias=exp.TableAlias(this=own_name(alias)),
     )
     added_up.meta[ROWS] = Table(table.name, table.namespace, (*own, *totals), (), ())
     select = joined(

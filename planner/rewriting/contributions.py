@@ -13,7 +13,7 @@ from sqlglot import exp
 from planner.rewriting.compact_tuples import SATURATION, total_sql
 from planner.rewriting.guard_weight import UNITS, whole_weight
 from planner.sql.result_types import KeyCell
-from planner.sql.trees import cast_sql, named_sql, over_leaves, quoted
+from planner.sql.trees import cast_sql, named_sql, over_leaves, own_name, quoted
 
 CONTRIBUTIONS, SUMS, CONTRIBUTION, VALUES = "contributions", "sums", "contribution", "values"
 """Names in the statement: all units' contributions, the numbers of the sums, one contribution, and all units' values.
@@ -48,7 +48,7 @@ WHERE NOT "o0" IS NULL AND "w0" > 0 GROUP BY 1, 3
         each = _select([*keys, "i", one_of], CONTRIBUTIONS, owned, joined=_by_sum(n_weights))
         contribution, source = (
             _column(CONTRIBUTION),
-            exp.Subquery(this=each, alias=exp.TableAlias(this=quoted(f"{CONTRIBUTIONS}_each"))),
+            exp.Subquery(this=each, alias=exp.TableAlias(this=own_name(f"{CONTRIBUTIONS}_each"))),
         )
     there: exp.Expr = exp.GT(this=contribution, expression=_number(0))
     place, total = named_sql(_place(contribution, thresholds), "b"), named_sql(_total(contribution.copy()), "s")
@@ -90,7 +90,7 @@ def _by_sum(n_weights: int) -> exp.Join:
     """Cross join with the numbers of the sums, in column `i`."""
     numbers = exp.Values(
         expressions=[exp.Tuple(expressions=[_number(place)]) for place in range(n_weights)],
-        alias=exp.TableAlias(this=quoted(SUMS), columns=[quoted("i")]),
+        alias=exp.TableAlias(this=own_name(SUMS), columns=[own_name("i")]),
     )
     return exp.Join(this=numbers, kind="CROSS")
 

@@ -22,7 +22,7 @@ from planner.sql.trees import (
     conjunction,
     copied,
     named_sql,
-    quoted,
+    own_name,
     table_sql,
 )
 
@@ -70,7 +70,7 @@ def entry_sql(entry: BoundTable) -> exp.Table | exp.Subquery:
     """A base table, the rows of a subquery with aggregates, or those of constants."""
     if entry.rows is None:
         return table_sql(entry.table, entry.alias)
-    subquery = exp.Subquery(this=copied(entry.rows), alias=exp.TableAlias(this=quoted(entry.alias)))
+    subquery = exp.Subquery(this=copied(entry.rows), alias=exp.TableAlias(this=own_name(entry.alias)))
     subquery.meta[ROWS if entry.constants is None else DECLARED] = entry.table
     return subquery
 
