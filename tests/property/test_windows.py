@@ -167,14 +167,16 @@ def test_one_person_changes_only_rows_of_their_own(database: Database) -> None:
 def test_one_person_changes_only_rows_of_their_own_in_random_questions(database: Database) -> None:
     rng, answered, carried = random.Random(29 * SEED), 0, 0
     questions = examples(40, 1_000)
-    for _ in range(questions):
+    for asked in range(20 * questions):
+        if asked >= questions and min(answered, carried) > questions // 4:
+            break  # how many of a few are answered is chance
         text = _question(rng)
         plan = plan_of(text)
         if plan is not None:
             answered += 1
             carried += sum(check_removal(database, text, plan, rng) for _ in range(4))
-    assert answered > questions // 10
-    assert carried > questions // 10
+    assert answered > questions // 4
+    assert carried > questions // 4
 
 
 def test_windows_of_other_peoples_rows_are_refused() -> None:
