@@ -17,7 +17,7 @@ from collections.abc import Collection, Sequence
 
 from sqlglot import exp, parse
 from sqlglot.errors import SqlglotError
-from sqlglot.tokenizer_core import Token
+from sqlglot.tokenizer_core import Token, TokenType
 
 from planner.errors import PlannerError, UnsupportedSQL
 from planner.parsing.grammar import Refusal, check_grammar, unknown_construct
@@ -96,7 +96,6 @@ def check_composed(split: Composed, tokens: Sequence[Token], dialect: Dialect) -
     for around in (split.outer, *(table.query for table in split.tables)):
         check_allowed(around, tokens, dialect)
     for part in split.parts:
-        _check_names(part.select)
         check_grammar(part.select, tokens)
 
 
@@ -110,27 +109,22 @@ def check_allowed(outer: exp.Query, tokens: Sequence[Token], dialect: Dialect) -
     def refused(node: exp.Expr, root: exp.Expr) -> Refusal | None:
         return _refusal(node, dialect)
 
+    _check_names(tokens)
     check_grammar(outer, tokens, refused)
     check_series(outer)
-    _check_names(outer)
 
 
-def _check_names(tree: exp.Expr) -> None:
-    for node in nodes(tree):
-        taken = isinstance(node, exp.Identifier) and node.name.lower().startswith(RELATION_PREFIX)
-        if taken and not _made_here(node):
-            hint = "give it another name"
-            raise UnsupportedSQL(f"names that begin with {RELATION_PREFIX!r} are reserved", hint=hint, at=node)
+def _check_names(tokens: Sequence[Token]) -> None:
+    """Refuse the names of answers. The analyst's words show them all, however the statement was rewritten."""
+    for token in tokens:
+        if token.token_type is TokenType.IDENTIFIER and token.text.lower().startswith(RELATION_PREFIX):
+            message = f"names that begin with {RELATION_PREFIX!r} are reserved"
+            raise UnsupportedSQL(message, hint="give it another name", position=token.start + 1)
 
 
 def is_allowed(node: exp.Expr, dialect: Dialect) -> bool:
     """Does the node only compute?"""
     return _refusal(node, dialect) is None
-
-
-def _made_here(node: exp.Expr) -> bool:
-    """Is it a name of `planner.postprocessing`? The parser notes where each of its nodes stands, and its parent."""
-    return not node._meta and isinstance(node.parent, (exp.Table, exp.TableAlias, exp.Column, type(None)))
 
 
 def _refusal(node: exp.Expr, dialect: Dialect) -> Refusal | None:
