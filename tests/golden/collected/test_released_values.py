@@ -51,3 +51,18 @@ def _check(statements: Sequence[str], truth: Callable[[str], Rows], database: Da
         result = found(sql, database.pipeline)
         assert result.found is not None, (sql, result.refusal)
         assert not list(differences(answered(result.found, database.run, database.backend), truth(sql))), sql
+
+
+def test_nobody_gives_a_name_of_answers_to_a_table_of_their_own() -> None:
+    """Also where the name stands in a list that is rewritten before it is checked."""
+    inner = "(SELECT count(*) AS n FROM orders) AS t"
+    counting = "WITH RECURSIVE {}(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM {} WHERE x < 3) SELECT x, n FROM {}, "
+    for name in ('"noisegate answer 1"', '"Noisegate answer table 1"'):
+        for sql in (
+            f"SELECT n * 2, rank() OVER (ORDER BY n) FROM {inner}, (VALUES (1)) AS {name}(x)",
+            counting.format(name, name, name) + inner,
+            f"SELECT count(*) FROM orders WHERE freight > (SELECT avg(freight) FROM orders AS {name})",
+        ):
+            refusal = outcome(sql).refusal
+            assert refusal is not None and "are reserved" in refusal.message, sql
+            assert refusal.position == sql.index(name) + 1
