@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -200,6 +200,37 @@ def check_removal(database: Database, text: str, plan: Plan, rng: random.Random)
             shared = {tuple(group[place] for place in kind.determines[0]) for group in groups}
             assert len(shared) <= len(kind.determines), text
     return len(left)
+
+
+def check_random(
+    database: Database,
+    made: Callable[[], str],
+    rng: random.Random,
+    *,
+    questions: int,
+    trials: int,
+    least: int,
+    plan: Callable[[str], Plan | None] = plan_of,
+) -> None:
+    """Remove a person from the rows of random questions, until enough of them are answered.
+
+    How many of a few are answered is chance, so more are asked: a twentieth must be answered, or nothing is tested.
+
+    Args:
+      made: makes a question.
+      questions: how many are asked at least.
+      trials: how often a person is removed from an answered one.
+      least: how many must be answered, and how many tuples the removed must carry.
+    """
+    answered = carried = asked = 0
+    while asked < questions or min(answered, carried) <= least:
+        assert asked < 20 * (questions + least), f"{answered} of {asked} are answered, and {carried} tuples removed"
+        asked += 1
+        text = made()
+        planned = plan(text)
+        if planned is not None:
+            answered += 1
+            carried += sum(check_removal(database, text, planned, rng) for _ in range(trials))
 
 
 def check_sample(database: Database, text: str, plan: Plan, rng: random.Random) -> None:
