@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 DATES = (
+    "SELECT make_date(2024, m, 1) AS d, n FROM (SELECT extract(month FROM order_date)::int AS m, count(*) AS n "
+    "FROM orders GROUP BY 1) AS t",
     "SELECT date_bin('15 minutes', occurred_at, TIMESTAMP '2024-01-01') AS slot, count(*) FROM events "
     "WHERE occurred_at >= '2024-01-01' AND occurred_at < '2024-01-03' GROUP BY 1 ORDER BY 1",
     "SELECT date_bin('7 days'::interval, occurred_at, '2024-01-01'::timestamp) AS wk, count(*) FROM "

@@ -52,9 +52,9 @@ def test_the_answer_is_the_databases_own(on_duckdb: Database) -> None:
 @pytest.mark.slow
 def test_so_it_is_on_postgres(on_postgres: Database) -> None:
     _assert_answers(on_postgres)
-    for name, table in TPCDS.schema.tables.items():
+    for name, of_file in TPCDS.schema.tables.items():
         found = on_postgres.schema.tables[name]
-        written = with_nan(table, NUMBERS)  # a numeric of PostgreSQL may be NaN
+        written = with_nan(of_file, NUMBERS)  # a numeric of PostgreSQL may be NaN
         assert (written.columns, written.unique_keys) == (found.columns, found.unique_keys)
         assert set(written.foreign_keys) == set(found.foreign_keys)
 
