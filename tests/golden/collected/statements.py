@@ -1,4 +1,4 @@
-"""The collected texts by name: statements/*.sql, each below a line `-- [name] what it asks`, and adapted.sql."""
+"""The collected texts by name: statements/*.sql, each below a line `-- [name] what it asks`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Statement:
 
     Attributes:
       name: as the table names it.
-      asked: what it asks, in words; of an adapted one, what differs.
+      asked: what it asks, in words.
       sql: the text itself.
       source: what kind of source it is from: the file's first line.
     """
@@ -35,15 +35,9 @@ def collected() -> dict[str, Statement]:
 
 
 @cache
-def adapted() -> dict[str, Statement]:
-    """What an analyst asks instead, where the planner refuses a text and its question can be put otherwise."""
-    return {one.name: one for one in _read(_FOLDER / "adapted.sql")}
-
-
-@cache
 def constructs() -> dict[str, Statement]:
     """Texts that were written for a construct; no table counts them."""
-    return {one.name: one for one in _read(_FOLDER / "constructs.sql")}
+    return {one.name: one for file in ("constructs.sql", "own_rows.sql") for one in _read(_FOLDER / file)}
 
 
 def _read(path: Path) -> list[Statement]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 from tests.golden.collected.outcomes import outcome
-from tests.golden.collected.statements import adapted, collected
+from tests.golden.collected.statements import collected
 
-Verdict = Literal["answered", "answered adapted", "a gap", "not to be answered"]
+Verdict = Literal["answered", "a gap", "not to be answered"]
 
 _LISTS = "exe02 exe29 tut01 tut02 tut13 tut14 tut30 tut31 tut32 exe15 exe20 exe23 exe35 bi30 ana16 dbt01 rep08"
 
@@ -31,13 +31,9 @@ def verdict(name: str) -> Verdict:
     """What becomes of a text."""
     if outcome(collected()[name].sql).refusal is None:
         return "answered"
-    if name in adapted() and outcome(adapted()[name].sql).refusal is None:
-        return "answered adapted"
     return "not to be answered" if name in NOT_TO_BE_ANSWERED else "a gap"
 
 
 def working() -> dict[str, str]:
-    """Every text that is answered, by name: those that were collected, and adapted ones."""
-    texts = {name: one.sql for name, one in collected().items()}
-    texts |= {f"{name} adapted": one.sql for name, one in adapted().items()}
-    return {name: sql for name, sql in texts.items() if outcome(sql).refusal is None}
+    """Every text that is answered, by name."""
+    return {name: one.sql for name, one in collected().items() if outcome(one.sql).refusal is None}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from server.answers.work import Compose, ListGroups, Measure, Work
 from tests.golden.collected.outcomes import outcome
-from tests.golden.collected.statements import Statement, adapted, collected
+from tests.golden.collected.statements import Statement, collected
 from tests.golden.collected.verdicts import GAPS, NOT_TO_BE_ANSWERED, verdict
 from tests.golden.refusal_lines import place
 
@@ -21,10 +21,9 @@ _HEAD = """\
 Collected from public sources before any was asked: tutorials, exercises, what dashboards write, articles on product
 analytics, dbt's models and tests, the documentation of other private systems, analyses of hospitals' data; not
 TPC-H, TPC-DS or StackExchange. Each was written anew over the tables of `world.py`, in the shape that it had; the
-texts are in `statements/`, what is asked instead of refused ones in `adapted.sql`. `policy.toml` is as a custodian
-would write it from what the columns mean. This table is written by `python -m tests.golden.collected.write_table` and
-tested; so is that every answered text, executed before truncation and noise on both databases, equals what PostgreSQL
-says of the text itself.
+texts are in `statements/`. `policy.toml` is as an administrator would write it from what the columns mean. This table
+is written by `python -m tests.golden.collected.write_table` and tested; so is that every answered text, executed
+before truncation and noise on both databases, equals what PostgreSQL says of the text itself.
 
 | | statements |
 | --- | --- |
@@ -37,22 +36,18 @@ def table() -> str:
 
 
 def answered_share() -> float:
-    """The part of those that could be answered privately which is answered, as it is or adapted."""
+    """The part of those that could be answered privately which is answered."""
     counts = Counter(map(verdict, collected()))
-    good = counts["answered"] + counts["answered adapted"]
-    return good / (good + counts["a gap"])
+    return counts["answered"] / (counts["answered"] + counts["a gap"])
 
 
 def _counts() -> Iterator[str]:
     counts = Counter(map(verdict, collected()))
-    yield f"| answered as they are | {counts['answered']} |"
-    yield f"| answered in an adapted form | {counts['answered adapted']} |"
+    yield f"| answered | {counts['answered']} |"
     yield f"| refused, though a private answer exists: gaps | {counts['a gap']} |"
     yield f"| not to be answered by anybody who protects people | {counts['not to be answered']} |"
     answerable = len(collected()) - counts["not to be answered"]
-    as_they_are = counts["answered"] / answerable
-    yield f"| of {answerable} that have a private answer: answered as they are | {as_they_are:.1%} |"
-    yield f"| the same with those adapted | {answered_share():.1%} |"
+    yield f"| of {answerable} that have a private answer: answered | {answered_share():.1%} |"
 
 
 def _gaps() -> Iterator[str]:
@@ -82,9 +77,7 @@ def _refused(statement: Statement) -> str:
     refusal = outcome(statement.sql).refusal
     assert refusal is not None
     why = NOT_TO_BE_ANSWERED.get(statement.name) or GAPS[statement.name]
-    instead = adapted().get(statement.name)
-    advice = f" Adapted: {instead.asked}" if instead is not None else ""
-    return f"{why}. *{place(statement.sql, refusal)}*{advice}".replace("|", "\\|")
+    return f"{why}. *{place(statement.sql, refusal)}*".replace("|", "\\|")
 
 
 def _done(found: Work) -> str:
