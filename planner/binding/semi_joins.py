@@ -119,9 +119,6 @@ def _select(test: exp.Expr, label: str) -> exp.Select:
     """Return the subquery, which must only select, project and join."""
     written = test.args["query" if isinstance(test, exp.In) else "this"]
     body = select_within(written)
-    if body is None and isinstance(written.unnest(), exp.Union):
-        rows = exp.Subquery(this=copied(written.unnest()), alias=exp.TableAlias(this=exp.to_identifier(_GROUPS)))
-        body = exp.Select(expressions=[exp.Star()], from_=exp.From(this=rows))
     if body is None:
         hint = "write one EXISTS for each SELECT, joined by AND"
         raise UnsupportedSQL(f"this subquery of {label} is not supported", hint=hint, at=written)

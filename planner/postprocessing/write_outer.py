@@ -173,9 +173,9 @@ def write_outer(
         _check_reals(names, reads.values())
     for function in functions_of_from(outer):
         _as_rows(function)
-    if DIALECTS[dialect].by_name:  # the library's own name for it is not PostgreSQL's
+    if DIALECTS[dialect].by_name:  # the library's own name for it is not PostgreSQL's, and its parts are no bigint
         for made in [*outer.find_all(exp.DateFromParts)]:
-            parts = [made.args[part] for part in ("year", "month", "day")]
+            parts = [exp.cast(made.args[part], exp.DType.INT) for part in ("year", "month", "day")]
             made.replace(exp.Anonymous(this="make_date", expressions=parts))
     # Comments hold the analyst's words, which nothing checks.
     sql = outer.sql(dialect, comments=False, unsupported_level=ErrorLevel.IGNORE)
