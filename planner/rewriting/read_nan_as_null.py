@@ -82,7 +82,7 @@ class _Reader:
         if isinstance(node, (exp.Where, exp.If)):
             return self._branch(node, known)
         exactly = self.exactly or (isinstance(node, exp.Select) and _groups_by_expressions(node))
-        return replace(self, exactly=exactly)._copy(node, known)
+        return (self if exactly == self.exactly else replace(self, exactly=exactly))._copy(node, known)
 
     def truth(self, node: exp.Expr, known: frozenset[ColumnRef]) -> exp.Expr:
         """Rewrite where false and NULL mean the same."""
