@@ -25,6 +25,7 @@ from planner.parsing.lexer import lex
 from planner.parsing.lists import check_series
 from planner.parsing.postgres_parser import postgres_parser, tokens_of
 from planner.postprocessing.composed import RELATION_PREFIX, Composed, is_relation
+from planner.postprocessing.total_functions import INPUT_IS_VALID, INPUT_TYPES
 from planner.public.route import PUBLIC, means_cte, refused_join
 from planner.rewriting.dialects.dialect_table import DIALECTS
 from planner.schema import Dialect
@@ -177,7 +178,7 @@ Place = tuple[str, str]
 def check_written(sql: str, public: Collection[Place], dialect: Dialect) -> None:
     """Refuse text that is not a computation over answers and these public tables. Raises: UnsupportedSQL."""
     tree = _read(sql, dialect)
-    if tree is None or not all(is_allowed(node, dialect) for node in nodes(tree)):
+    if tree is None or not all(_is_guard(node) or is_allowed(node, dialect) for node in nodes(tree)):
         raise _rereading_refusal()
     if not all(_stands_alone(function) for function in functions_of_from(tree)):
         raise _rereading_refusal()
@@ -189,6 +190,16 @@ def check_written(sql: str, public: Collection[Place], dialect: Dialect) -> None
             known = is_relation(table) or means_cte(table) or not isinstance(table.this, exp.Identifier)
         if not known:
             raise _rereading_refusal()
+
+
+def _is_guard(node: exp.Expr) -> bool:
+    """Does it only ask whether a text is a value of a type? An analyst may not name the type."""
+    if isinstance(node, exp.TryCast):
+        return node.to.this.name in _TYPES
+    if not isinstance(node, exp.Anonymous) or str(node.this).lower() != INPUT_IS_VALID:
+        return False
+    named = node.expressions[-1]
+    return isinstance(named, exp.Literal) and named.name in INPUT_TYPES
 
 
 def functions_of_from(tree: exp.Expr) -> list[exp.Table | exp.Lateral]:

@@ -20,6 +20,7 @@ from planner.binding.outer_select import equals_noisy_refused
 from planner.errors import UnsupportedSQL
 from planner.postprocessing.composed import HIGH, LOW, is_relation
 from planner.postprocessing.joint_noise import Reach, divided, joint_ends, written_number
+from planner.postprocessing.total_functions import WHOLE
 from planner.sql.trees import aggregates, bound_column, copied, fold, from_items, holds, named_sql, nodes
 
 _JOINT = "joint "  # with a number, a name that no column has
@@ -166,6 +167,7 @@ def name_columns(outer: exp.Query, noisy: NoisyColumns) -> None:
         tree = item.unalias()
         if isinstance(tree, exp.Column) and not item.is_star and lineage.is_among(noisy.whole, tree, select):
             tree = exp.Cast(this=tree, to=exp.DataType.build("BIGINT"))
+            tree.meta[WHOLE] = True
         items.append(item if item.is_star else named_sql(copied(tree), output_name(item)))
     select.set("expressions", items)
 

@@ -6,7 +6,7 @@ the whole statement.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import ErrorLevel, exp
@@ -15,12 +15,13 @@ from planner.errors import UnsupportedSQL
 from planner.policy.policy import Policy
 from planner.postprocessing.allowed_sql import check_written, functions_of_from
 from planner.postprocessing.composed import HIGH, LOW, is_relation, relation_type
+from planner.postprocessing.total_functions import check_constants, make_total, needs_trial
 from planner.public.relation import PublicTables
 from planner.public.route import means_cte
 from planner.released_expression import Output, is_noisy
 from planner.rewriting.dialects.dialect_table import DIALECTS
 from planner.schema import Dialect, Schema, Table
-from planner.sql.sql_types import REAL, Family, ResultType, SqlType, sql_type
+from planner.sql.sql_types import NUMBERS, REAL, Family, ResultType, SqlType, sql_type
 from planner.sql.trees import (
     alias_or,
     copied,
@@ -102,6 +103,12 @@ class Relation:
         return f"{_quoted(self.name)}({', '.join(names)}) AS (SELECT {', '.join(cast)} FROM {values}{kept})"
 
 
+_SAMPLES: Mapping[ResultType, Cell] = {
+    **dict.fromkeys(NUMBERS, 1), "text": "a", "bool": True, "date": "2024-02-29", "timestamp": "2024-02-29",
+    "timestamptz": "2024-02-29 00:00:00+00",
+}  # fmt: skip
+
+
 @dataclass(frozen=True)
 class OuterStatement:
     """The SELECT around answers.
@@ -112,6 +119,7 @@ class OuterStatement:
       fingerprint: of its schema.
       reads: schema and name of its public tables.
       relations: the answers; without rows only their columns count.
+      trial: has it parts that only the database can judge, over a row?
     """
 
     sql: str
@@ -119,6 +127,7 @@ class OuterStatement:
     fingerprint: str
     reads: tuple[tuple[str, str], ...]
     relations: tuple[Relation, ...]
+    trial: bool = False
 
     def with_rows(self, rows: Mapping[str, Sequence[tuple[Cell, ...]]]) -> OuterStatement:
         """Fill in the rows of the released answers, by relation name."""
@@ -128,6 +137,14 @@ class OuterStatement:
     def without_rows(self) -> OuterStatement:
         """Remove the rows of the answers; their columns stay."""
         return replace(self, relations=tuple(replace(one, rows=()) for one in self.relations))
+
+    def with_samples(self) -> OuterStatement:
+        """Fill in one row of each answer, of values that no function of them fails for."""
+        samples = {
+            one.name: [tuple(None if name in one.enums else _SAMPLES[kind] for name, kind in one.columns)]
+            for one in self.relations
+        }
+        return self.with_rows(samples)
 
     def columns_sql(self) -> str:
         """Write a statement with the result's columns and no rows."""
@@ -171,6 +188,9 @@ def write_outer(
     if DIALECTS[dialect].compares_otherwise:
         _check_labels(outer, relations, reads.values())
         _check_reals(names, reads.values())
+    check_constants(outer)
+    trial = needs_trial(outer)
+    outer = make_total(outer, _kinds(relations, reads.values()), dialect)
     for function in functions_of_from(outer):
         _as_rows(function)
     if DIALECTS[dialect].by_name:  # the library's own name for it is not PostgreSQL's, and its parts are no bigint
@@ -181,7 +201,22 @@ def write_outer(
     sql = outer.sql(dialect, comments=False, unsupported_level=ErrorLevel.IGNORE)
     places = tuple((table.namespace, table.relation) for table in reads.values())
     check_written(sql, places, dialect)
-    return OuterStatement(sql, dialect, schema.fingerprint, places, tuple(relations))
+    return OuterStatement(sql, dialect, schema.fingerprint, places, tuple(relations), trial)
+
+
+_KINDS: Mapping[Family, str] = {
+    Family.NUMERIC: "DECIMAL", Family.FLOAT: "DOUBLE", Family.TEXT: "TEXT", Family.CHAR: "TEXT",
+    Family.BOOL: "BOOLEAN", Family.DATE: "DATE", Family.TIMESTAMP: "TIMESTAMP", Family.TIMESTAMPTZ: "TIMESTAMPTZ",
+}  # fmt: skip
+
+
+def _kinds(relations: Sequence[Relation], tables: Iterable[Table]) -> Iterator[tuple[str, str]]:
+    """The columns that the statement reads, with their types for `make_total`."""
+    columns = [(name, kind) for one in relations for name, kind in one.columns if name not in one.enums]
+    for name, kind in [*columns, *((column.name, column.type) for table in tables for column in table.columns)]:
+        family = sql_type(kind).family
+        whole = "INT" if kind in ("integer", "smallint") else "BIGINT"
+        yield name, whole if family is Family.INTEGER else _KINDS.get(family, "UNKNOWN")
 
 
 def relation_of(name: str, outputs: Sequence[Output]) -> Relation:

@@ -216,6 +216,10 @@ class SnapshotBackend(ABC, Generic[C]):
             try:
                 self._check(connection, statement.without_rows())
                 columns = self._described(connection, statement.without_rows().columns_sql())
+                if statement.trial and not rows:
+                    tried = statement.with_samples().rows_sql([f"c{place}" for place in range(len(columns))], 1)
+                    with self._streamed(connection, tried) as arriving:
+                        list(arriving)
             except (*self.unreadable, *self.valueless) as error:
                 raise not_computable(statement, _said(error)) from error
             if not rows:
