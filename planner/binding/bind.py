@@ -25,7 +25,7 @@ from planner.binding.bound_query import BoundQuery
 from planner.binding.conditions import required, without_unread
 from planner.binding.derived_columns import is_star, meant_sql
 from planner.binding.flattened import Flattened, check_connected
-from planner.binding.from_clause import bind_from, may_be_per_person
+from planner.binding.from_clause import bind_rows, may_be_per_person
 from planner.binding.group_keys import GroupKeys, distinct_as_groups
 from planner.binding.limit_offset import output_name, row_count
 from planner.binding.outer_joins import check_beside_public
@@ -222,7 +222,7 @@ def _bind(
             return outer.count()
     select = without_duplicates(distinct_as_groups(select))
     flat = Flattened(Tables(schema, policy, search_path, proved, zone))
-    scope = bind_from(select, flat, {})
+    scope = bind_rows(select, flat, {})
     check_connected(flat)
     select = _with_named_columns(select, scope)
     keys = GroupKeys(select, scope, flat.predicates)

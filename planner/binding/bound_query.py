@@ -18,6 +18,9 @@ from planner.sql.result_types import KeyCell, result_type
 from planner.sql.sql_types import ResultType, SqlType, sql_type
 from planner.sql.trees import ColumnRef, bound_column, column_ref, columns_of
 
+TAKING = (exp.Min, exp.Max, exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue, exp.NthValue)
+"""Aggregates and window functions whose value is that of one of the rows, or NULL."""
+
 
 @dataclass(frozen=True)
 class PersonColumn:
@@ -40,6 +43,13 @@ class PersonColumn:
     is_key: bool = False
     ties: bool = False
     label: str = field(default="", compare=False)
+
+    @property
+    def taken(self) -> tuple[str, str] | None:
+        """The column that has every value but NULL: that of a key, or the argument of min, lag and the like."""
+        call = self.value.this if isinstance(self.value, exp.Window) else self.value
+        argument = call.this if isinstance(call, TAKING) else None
+        return column_ref(argument) if isinstance(argument, exp.Column) else self.key
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,15 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from planner.binding.conditions import is_strict
-from planner.binding.derived_columns import NAMESPACE, named, project, select_project_join, within_view
+from planner.binding.derived_columns import (
+    NAMESPACE,
+    is_star,
+    meant_sql,
+    named,
+    project,
+    select_project_join,
+    within_view,
+)
 from planner.binding.flattened import Flattened, Inside, check_connected
 from planner.binding.group_keys import GroupKeys
 from planner.binding.lateral import counted_from_zero, decorrelated, lateral_select, only_joins
@@ -40,6 +48,7 @@ from planner.sql.trees import (
     aggregates,
     bound_column,
     columns_of,
+    conjunction,
     copied,
     fold,
     named_as,
@@ -70,11 +79,12 @@ def bind_from(
     Raises: UnknownTable, UnknownColumn, AmbiguousColumn, UnsupportedSQL, InvalidSyntax, StatementTooComplex.
     """
     clause = select.args.get("from_")
-    if clause is None:
-        raise UnsupportedSQL("a SELECT without FROM is not supported", at=select)
     binder = _FromClause(select, Scope(flat.tables, around), flat, common_tables(select, visible))
     binder.scope.subquery = SubqueryValues(binder).value
-    binder.items(clause.this, select.args.get("joins") or [])
+    if clause is None and any(map(is_star, select.expressions)):
+        raise InvalidSyntax("* needs a FROM", hint="name a table in FROM", at=select)
+    if clause is not None:
+        binder.items(clause.this, select.args.get("joins") or [])
     where = select.args.get("where")
     if where is not None:
         try:
@@ -82,6 +92,18 @@ def bind_from(
         except UnknownColumn as error:
             raise _named_below(select, where, error) from None
     return binder.scope
+
+
+def bind_rows(
+    select: exp.Select, flat: Flattened, visible: Mapping[str, CommonTable], around: Scope | None = None
+) -> Scope:
+    """As `bind_from`. A SELECT that enters no table has one row, and enters VALUES (1)."""
+    before = len(flat.tables.entries)
+    scope = bind_from(select, flat, visible, around)
+    if len(flat.tables.entries) == before:
+        row = exp.Values(expressions=[exp.Tuple(expressions=[exp.Literal.number(1)])])
+        _FromClause(select, Scope(flat.tables), flat, {}).items(row, ())
+    return scope
 
 
 def _named_below(select: exp.Select, where: exp.Expr, error: UnknownColumn) -> UnknownColumn:
@@ -160,7 +182,7 @@ class _FromClause:
     def _apart(self, select: exp.Select, visible: Mapping[str, CommonTable]) -> Inside:
         """Bind FROM and WHERE of a SELECT over rows of one person each, apart from the tables around it."""
         inside = Flattened(self._flat.tables.apart())
-        scope = bind_from(select, inside, visible)
+        scope = bind_rows(select, inside, visible)
         check_rows_of_persons(inside.tables.entries, inside.beside_public.values())
         check_connected(inside)
         return Inside(scope, inside)
@@ -240,7 +262,7 @@ class _FromClause:
     def _inner(self, select: exp.Select) -> tuple[Scope, list[exp.Expr]]:
         """Bind the names and conditions of a subquery in WHERE, whose tables are entered apart."""
         inside = Flattened(self._flat.tables)
-        scope = bind_from(select, inside, self._visible, self.scope)
+        scope = bind_rows(select, inside, self._visible, self.scope)
         outer = [*(join.position for join in inside.owner_joins), *inside.beside_public.values()]
         if outer:
             hint, near = "use an inner JOIN inside it", outer[0]
@@ -374,7 +396,7 @@ class _FromClause:
         """
         tables = self._flat.tables
         inside = Flattened(tables.apart())
-        scope = bind_from(select, inside, visible)
+        scope = bind_rows(select, inside, visible)
         rows = kind(select, scope, inside.tables, inside.predicates)
         read = [*inside.tables.entries, *(entry for one in inside.semi_joins for entry in one.tables)]
         if not all(tables.is_public(entry.table) for entry in read) and not rows.may_identify_a_person():
@@ -424,7 +446,7 @@ class _FromClause:
             self.scope.sources[self.scope.sources.index(right[0])] = counted
             return [counted]
         if right[0].first == right[0].last:
-            return right
+            return [self._computed_row(join, right[0], found, before)]
         if join.kind == "CROSS":
             left_alias, right_alias = (self.scope.tables[side[0].first].alias for side in (tree, right))
             self._flat.crossed.append((left_alias, right_alias))
@@ -440,6 +462,25 @@ class _FromClause:
             self._flat.predicates.extend(found)
         return right
 
+    def _computed_row(self, join: exp.Join, row: Source, found: list[exp.Expr], before: int) -> Source:
+        """Join the one row of a SELECT without tables. Where LEFT JOIN does not find it, its columns are NULL."""
+        if join.side != "LEFT":
+            self._flat.predicates.extend(found)
+            return row
+        there = conjunction([*self._flat.predicates[before:], *found])
+        del self._flat.predicates[before:]
+        if there is None or there == exp.true():
+            return row
+
+        def optional(meaning: Meaning | None) -> Meaning | None:
+            """NULL where the row is not there."""
+            value = None if meaning is None else meant_sql(meaning)
+            return None if value is None else exp.Case().when(copied(there), copied(value), copy=False)
+
+        made = replace(row, columns={name: optional(meaning) for name, meaning in row.columns.items()})
+        self.scope.sources[self.scope.sources.index(row)] = made
+        return made
+
     def _lateral(self, node: exp.Lateral) -> tuple[list[Source], Sequence[exp.Expr], bool]:
         """Enter a LATERAL subquery: its source, the conditions of its join, and whether there is always one row."""
         if isinstance(node.this, exp.Unnest):
@@ -449,10 +490,7 @@ class _FromClause:
         visible = common_tables(select, self._visible)
         if only_joins(select):
             first = len(self.scope.tables)
-            if select.args.get("from_") is None and select.args.get("where") is None:
-                inner = Scope(self._flat.tables, self.scope)
-            else:
-                inner = bind_from(select_project_join(select, position), self._flat, visible, self.scope)
+            inner = bind_from(select_project_join(select, position), self._flat, visible, self.scope)
             shown = named(project(select, inner), columns, position)
             source = Source(name, None, shown, first, len(self.scope.tables))
             return [self.scope.add(source, position)], (), False

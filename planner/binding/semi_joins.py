@@ -130,8 +130,6 @@ def _select(test: exp.Expr, label: str) -> exp.Select:
     if aggregate is not None:
         hint = "select a column"
         raise UnsupportedSQL(f"an aggregate inside {label} is not supported", hint=hint, at=aggregate)
-    if body.args.get("from_") is None:
-        raise UnsupportedSQL("a SELECT without FROM is not supported", at=body)
     return body
 
 

@@ -188,6 +188,8 @@ class SubqueryValues:
         """The column of the one row that a key finds, or else of the only row that there is."""
         if rows.body.args.get("group") is not None:
             raise rows.several()
+        if not rows.inside.tables and not (rows.own or rows.around):  # a row of constants
+            return self.beside.rows(rows.body)[0].bind(rows.body.expressions[0].unalias())
         if rows.body.args.get("distinct") is not None or not rows.is_one:
             return self._only(rows)
         inside, conditions = self.beside.rows(rows.body)

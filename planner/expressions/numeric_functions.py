@@ -15,7 +15,7 @@ from planner.expressions.intervals import Bounds
 from planner.expressions.scalar import Binder, Digits, Measured, Scalar, repeated, wrap
 from planner.sql.literals import canonical_sql, constant, number_sql
 from planner.sql.sql_types import Family, SqlType
-from planner.sql.trees import cast_sql, copied, position_of
+from planner.sql.trees import cast_sql, columns_of, copied, position_of
 
 _MAX_SCALE = 1000
 """The most decimal digits of a quotient."""
@@ -329,7 +329,12 @@ def _bound(node: exp.Expr, binder: Binder, example: Decimal) -> Decimal:
     if isinstance(inner, exp.Parameter):
         sample(inner, SqlType(Family.NUMERIC))
         return example
-    value = number(binder.scalar(inner), binder).value
+    part = number(binder.scalar(inner), binder)
+    value = part.value
+    if value is None and part.digits is not None and part.digits.integral and not columns_of(inner):
+        ends = part.bounds
+        one = ends is not None and ends.lo == ends.hi and abs(ends.lo) < 1 << 53
+        value = Decimal(ends.lo) if ends is not None and one else None
     if value is None:
         hint, near = "write both bounds as numbers", node if position_of(node) is not None else node.parent
         raise UnsupportedSQL("the bounds of width_bucket() must be literals", hint=hint, at=near)

@@ -190,27 +190,43 @@ class KeySources:
         return self._referenced(column, table) or self._within(column)
 
     def _within(self, column: ColumnRef) -> tuple[Source, ColumnRef] | None:
-        """The rows of a public table inside a per-person subquery, if the column is a key that is one of its columns.
+        """The rows of a public table inside a per-person subquery, if the column takes its values from one of theirs.
 
-        Rows of the subquery have no other values, and perhaps NULL. Keys of one table share them.
+        Rows of the subquery have no other values, and perhaps NULL. Keys of one table share the rows. Values that a
+        window or an extreme takes do not, because they may be of different rows.
         """
-        entry, (alias, name) = self._entries[column[0]], column
-        while entry.person is not None:
-            if entry.person.others:  # each SELECT may read another table
-                return None
-            key = next((one.key for one in entry.person.columns if one.column.name == name), None)
-            if key is None:
-                return None
-            name, alias = key[1], f"{alias}_{key[0]}"
-            entry = next(one for one in entry.person.query.tables if one.alias == key[0])
+        origin = self._origin(self._entries[column[0]], column[1], column[0])
+        if origin is None or self._entries[column[0]].person is None:
+            return None
+        entry, name, place = origin
         owned = ownership(self._schema, self._policy).may_show_owned(entry.table.name)
         if owned or entry.is_released or not self._policy.is_public(entry.table.name):
             return None
         fresh = f"i{len(self._inner)}"  # generated aliases look different
         may_miss = self.may_be_null(column)
         rows = PublicRows(BoundTable(fresh, entry.name, entry.table), may_miss)
-        found = self._inner.setdefault((alias, may_miss), rows)
+        found = self._inner.setdefault((place, may_miss), rows)
         return found, (found.alias, name)
+
+    def _origin(self, entry: BoundTable, name: str, place: str) -> tuple[BoundTable, str, str] | None:
+        """The entry and the column that a column takes its values from, with a text that tells its rows apart.
+
+        Under UNION ALL every SELECT must take them from one column of the catalog.
+        """
+        if entry.person is None:
+            return entry, name, place
+        found = []
+        for select in entry.person.selects:
+            column = next(one for one in select.columns if one.column.name == name)
+            if column.taken is None:
+                return None
+            (alias, inner), own = column.taken, "" if column.key else f"_{name}"
+            known = next(one for one in select.query.tables if one.alias == alias)
+            found.append(self._origin(known, inner, f"{place}_{alias}{own}"))
+        first = found[0]
+        if first is None or any(one is None or (one[0].table, one[1]) != (first[0].table, first[1]) for one in found):
+            return None
+        return first if len(found) == 1 else (first[0], first[1], f"{place}_{name}")
 
     def _referenced(self, column: ColumnRef, table: Table) -> tuple[Source, ColumnRef] | None:
         """The key of the public table that a foreign key on this column references."""

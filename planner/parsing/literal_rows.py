@@ -116,23 +116,35 @@ def _may_be_literal(node: exp.Expr) -> bool:
 
 def _list(union: exp.Union) -> None:
     """Replace `SELECT 1 AS n UNION ALL SELECT 2`."""
-    sides: list[exp.Expr] = [union]
-    while isinstance(sides[0], exp.Union) and sides[0].args.get("distinct") is False:
-        sides[:1] = [sides[0].this, sides[0].expression]
-    selects = [
-        side for side in sides if isinstance(side, exp.Select) and set(filter(side.args.get, side.args)) == _LISTS
-    ]
-    if len(selects) < len(sides):
-        raise _NotConstant
-    names = [_name(item, "?column?") for item in selects[0].expressions]
-    rows = [tuple(_value(item.unalias()) for item in select.expressions) for select in selects]
+    first: exp.Expr = union
+    while isinstance(first, exp.Union):
+        first = first.this.unnest()
+    rows = _rows(union)
+    names = [_name(item, "?column?") for item in first.args["expressions"]]
     if any(len(row) != len(names) for row in rows):
         raise _NotConstant
-    values = _values(rows, "values", names)
-    union.replace(exp.Select(expressions=[exp.Star()], from_=exp.From(this=values)))
+    union.replace(exp.Select(expressions=[exp.Star()], from_=exp.From(this=_values(rows, "values", names))))
 
 
-_LISTS = {"expressions"}
+def _rows(query: exp.Expr) -> list[tuple[Value, ...]]:
+    """The rows of SELECTs of constants under UNION."""
+    spine = []
+    while isinstance(query, exp.Union) and _lists(query):
+        spine.append(query)
+        query = query.this.unnest()
+    if not isinstance(query, exp.Select) or not _lists(query):
+        raise _NotConstant
+    rows = [tuple(_value(item.unalias()) for item in query.expressions)]
+    for union in reversed(spine):
+        rows += _rows(union.expression.unnest())
+        rows = list(dict.fromkeys(rows)) if union.args.get("distinct") else rows
+    return rows
+
+
+def _lists(query: exp.Expr) -> bool:
+    """Has it only parts of a list? No LIMIT reads an ORDER BY."""
+    parts = ("this", "expression", "distinct", "order") if isinstance(query, exp.Union) else ("expressions",)
+    return all(part in parts for part, value in query.args.items() if value)
 
 
 def _write(series: exp.Expr) -> None:

@@ -64,7 +64,7 @@ from planner.sensitivity.join_steps import JoinSteps
 from planner.sensitivity.own_rows import check_own_rows, check_owner_joins, rows_without_owner
 from planner.sensitivity.provenance import OwnerPosition, Provenance, check_not_owned, provenance
 from planner.sensitivity.tuples_per_unit import tuples_per_unit
-from planner.sql.trees import ColumnRef, add_conditions, bound_column, columns_of, copied, named_sql
+from planner.sql.trees import ColumnRef, add_conditions, bound_column, columns_of, copied, named_sql, rebuilt
 
 _COUNTS = (exp.Count, exp.RowNumber, exp.Ntile, exp.Rank, exp.DenseRank)
 """Aggregates and window functions that are at most the number of a person's tuples."""
@@ -311,7 +311,7 @@ class _Part:
         tables = self.found.equalities.tables
         declared = {}
         for one in self.person.columns:
-            read = [(tables[column.table].name, column.name) for column in columns_of(one.value)]
+            read = [(tables[column.table].name, column.name) for column in columns_of(_shown_of(one.value))]
             private = (column for column in read if not self.policy.is_public(column[0]))
             shown = all(is_open(self.schema, self.policy, *column) for column in private)
             declared[one.column.name] = _declared(one, self.most, shown=shown)
@@ -451,6 +451,13 @@ def _columns(person: PersonTable, unit: ForeignKey) -> tuple[Column, ...]:
         replace(column.column, nullable=column.column.nullable and column.column.name not in unit.columns)
         for column in person.columns
     )
+
+
+def _shown_of(value: exp.Expr) -> exp.Expr:
+    """What a column's values are made of: not what chooses the rows of a window, its PARTITION BY and ORDER BY."""
+    if isinstance(value, (exp.Column, exp.Window)):
+        return value if isinstance(value, exp.Column) else value.args["this"]
+    return rebuilt(value, _shown_of)
 
 
 def _declared(column: PersonColumn, most: int | None, *, shown: bool) -> ColumnPolicy:

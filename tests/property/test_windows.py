@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from sqlglot import exp
 
+from planner.binding.from_clause import _FromClause
 from planner.planning import person_tables
 from planner.rewriting.rewrite import rewrite
 from planner.schema import ForeignKey
@@ -87,6 +88,8 @@ OWN = {
     " line AS l WHERE l.visit = v.id AND l.x > 1) AS t WHERE n = 0 OR m = v.x",
     "LATERAL rows": "SELECT count(*) FROM person AS p, LATERAL (SELECT v.x + p.x AS y FROM visit AS v WHERE"
     " v.person = p.id) AS t, LATERAL (SELECT y * 2 AS z) AS u WHERE z > 4",
+    "LATERAL expressions": "SELECT count(*) FROM visit AS v LEFT JOIN LATERAL (SELECT v.x * 2 AS y WHERE v.id > 1)"
+    " AS t ON y < 4 LEFT JOIN (SELECT 2 AS z) AS u ON v.x = z WHERE y IS NULL AND z IS NULL",
     "LATERAL groups": "SELECT count(*) FROM person AS p JOIN LATERAL (SELECT v.x, count(*) AS n FROM visit AS v"
     " WHERE v.person = p.id GROUP BY v.x) AS t ON t.n > 1",
 }
@@ -186,6 +189,14 @@ def test_windows_mean_what_plain_sql_says(database: Database) -> None:
             )
             ((plain,),) = database.connection.execute(text).fetchall()
             assert sum(database.tuples(query).values()) == plain << 30, text
+
+
+def test_a_mutant_whose_row_of_expressions_is_always_there_is_caught(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_FromClause, "_computed_row", lambda self, join, row, *_: row)
+    with pytest.raises(AssertionError, match="SELECT"):
+        test_windows_mean_what_plain_sql_says(database)
 
 
 def test_samples_are_some_of_the_rows(database: Database) -> None:

@@ -83,3 +83,78 @@ SELECT channel, sum(quantity),
     - SUM(DISTINCT ('x' || SUBSTR(MD5(orders.order_id::varchar), 17))::bit(64)::bigint::DECIMAL(65))) AS DOUBLE PRECISION)
     / CAST((0.1 * 1.0) AS DOUBLE PRECISION), 0) AS freight
 FROM orders JOIN order_items ON order_items.order_id = orders.order_id GROUP BY channel;
+
+-- [value_of_a_window] Which event of a kind follows which.
+SELECT event_type, next_type, count(*) AS n FROM (
+  SELECT event_type, lead(event_type) OVER (PARTITION BY customer_id ORDER BY occurred_at, event_id) AS next_type
+  FROM events WHERE customer_id IS NOT NULL
+) t WHERE next_type IS NOT NULL GROUP BY 1, 2 ORDER BY n DESC, 1, 2;
+
+-- [public_value_of_a_window] The first and the last brand that a customer bought; they may be of two rows.
+SELECT first_brand, last_brand, count(*) FROM (
+  SELECT DISTINCT o.customer_id, first_value(p.brand) OVER w AS first_brand, last_value(p.brand) OVER w AS last_brand
+  FROM orders o JOIN order_items i USING (order_id) JOIN products p USING (product_id)
+  WHERE o.customer_id IS NOT NULL
+  WINDOW w AS (PARTITION BY o.customer_id ORDER BY o.order_date, o.order_id, i.line_number ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
+) t GROUP BY 1, 2;
+
+-- [public_values_of_windows] The same side by side.
+WITH touched AS (
+  SELECT DISTINCT o.customer_id, first_value(p.brand) OVER w AS first_brand, last_value(p.brand) OVER w AS last_brand
+  FROM orders o JOIN order_items i USING (order_id) JOIN products p USING (product_id)
+  WHERE o.customer_id IS NOT NULL
+  WINDOW w AS (PARTITION BY o.customer_id ORDER BY o.order_date, o.order_id, i.line_number ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
+)
+SELECT brand, sum(f) AS first, sum(l) AS last FROM (
+  SELECT first_brand AS brand, 1 AS f, 0 AS l FROM touched UNION ALL SELECT last_brand, 0, 1 FROM touched
+) u GROUP BY brand;
+
+-- [public_extreme_of_a_person] The category of the cheapest shelf that a customer bought from.
+SELECT least_category, count(*) FROM (
+  SELECT o.customer_id, min(p.category_id) AS least_category
+  FROM orders o JOIN order_items i USING (order_id) JOIN products p USING (product_id)
+  WHERE o.customer_id IS NOT NULL GROUP BY o.customer_id
+) t GROUP BY 1;
+
+-- [found_city] The city beside each event but the first.
+SELECT city, count(*) FROM (
+  SELECT lag(c.city) OVER (PARTITION BY c.customer_id ORDER BY e.event_id) AS city
+  FROM customers c JOIN events e ON e.customer_id = c.customer_id
+) t WHERE city IS NOT NULL GROUP BY city;
+
+-- [constants] A SELECT without FROM has one row.
+WITH p AS (SELECT DATE '2024-02-01' AS start, DATE '2024-02-01' + INTERVAL '1 month' AS stop, 20 AS most)
+SELECT channel, count(*), sum(CASE WHEN freight > most THEN 1 ELSE 0 END) AS dear
+FROM orders CROSS JOIN p WHERE order_date >= start AND order_date < stop GROUP BY channel;
+
+-- [constants_read] Its columns as values, and its row in EXISTS and IN.
+WITH p AS (SELECT DATE '2024-02-01' AS start, 20 AS most, 'web' AS how)
+SELECT count(*) FROM orders WHERE order_date >= (SELECT start FROM p) AND channel IN (SELECT how FROM p)
+  AND EXISTS (SELECT 1 FROM p WHERE freight < most);
+
+-- [optional_constants] LEFT JOIN to one, by conditions and by USING; without a match its columns are NULL.
+SELECT count(*), count(p.x), sum(p.x), count(q.y) AS y, count(z) AS z FROM orders o
+LEFT JOIN (SELECT 7 AS x) p ON o.channel = 'web' LEFT JOIN (SELECT 'store' AS channel, 1 AS y) q USING (channel)
+LEFT JOIN (SELECT 2 AS z WHERE false) r ON true;
+
+-- [computed_row] LATERAL beside each row, with conditions of its own.
+SELECT dear, count(*), count(low) AS low, count(high) AS high FROM orders o
+LEFT JOIN LATERAL (SELECT freight > 50 AS dear) a ON true
+LEFT JOIN LATERAL (SELECT freight * 2 AS low) b ON low < 40
+LEFT JOIN LATERAL (SELECT freight * 2 AS high WHERE freight > 60) c ON true
+CROSS JOIN LATERAL (SELECT 1 AS one WHERE channel = 'web') d GROUP BY dear;
+
+-- [union_of_constants] UNION drops equal rows of a list, and only from its left side.
+SELECT n, day, count(*) FROM orders JOIN (
+  SELECT 1 AS n, DATE '2024-02-01' AS day UNION SELECT 1, DATE '2024-02-01' UNION (SELECT 2, DATE '2024-03-01' UNION ALL SELECT 2, DATE '2024-03-01')
+) t ON order_date >= day GROUP BY 1, 2;
+
+-- [union_all_of_constants] UNION ALL keeps them.
+SELECT n, count(*) FROM orders CROSS JOIN (SELECT 1 AS n UNION SELECT 1 UNION ALL SELECT 1 ORDER BY 1) t GROUP BY 1;
+
+-- [computed_bounds] Bounds of buckets, computed from constants.
+WITH s AS (SELECT 5 AS n, 0 AS low, 100 AS high)
+SELECT width_bucket(freight, s.low, s.high + 1, s.n) AS bucket, count(*) FROM orders, s GROUP BY 1;
+
+-- [group_of_constants] An aggregate of one row without tables.
+SELECT o.channel, count(*) FROM orders o JOIN (SELECT max(x) AS m, count(*) AS n FROM (SELECT 20 AS x) p) q ON o.freight > q.m AND q.n = 1 GROUP BY 1;

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from sqlglot import exp
 
 from planner.errors import SensitivityUnbounded
 from planner.plan import GroupDomain
+from planner.planning import person_tables
 from planner.planning.mechanism_choice import group_selection, is_selected
 from planner.policy.policy import ColumnPolicy, Policy
 from planner.rewriting.rewrite import rewrite
@@ -16,6 +18,10 @@ from tests.support.planning import demo_policy, planned
 PUBLIC = GroupDomain((0,), ("a", "b"), None, "declared")
 FOUND = GroupDomain((0,), None, None, "found")
 SEGMENTS = "SELECT c_mktsegment, count(*) FROM customer GROUP BY c_mktsegment"
+NEXT = (
+    "SELECT k, count(*) FROM (SELECT lead({}) OVER (PARTITION BY o_custkey ORDER BY o_orderdate) AS k FROM orders) q"
+    " GROUP BY k"
+)
 PRIORITIES = "SELECT o_orderpriority, count(*), sum(o_totalprice) FROM orders GROUP BY o_orderpriority"
 
 
@@ -60,11 +66,21 @@ def test_a_blanket_discover_opens_no_column_that_names_rows_or_people() -> None:
         for sql in (
             shown.format(f"max({column}) AS k"),
             f"SELECT k, count(*) FROM {first.format(column)} q GROUP BY k",
+            NEXT.format(column),
         ):
             with pytest.raises(SensitivityUnbounded):
                 planned(sql, policy=policy)
-    plan = planned(f"SELECT k, count(*) FROM {first.format('o_clerk')} q GROUP BY k", policy=policy)
-    assert plan.selection is not None
+    for sql in (f"SELECT k, count(*) FROM {first.format('o_clerk')} q GROUP BY k", NEXT.format("o_clerk")):
+        assert planned(sql, policy=policy).selection is not None
+
+
+def test_a_window_shows_its_argument_and_not_what_chooses_the_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = _opened("orders", "o_clerk")
+    assert planned(NEXT.format("o_clerk"), policy=policy).selection is not None
+    with pytest.raises(SensitivityUnbounded):
+        planned(NEXT.format("o_comment"), policy=policy)
+    monkeypatch.setattr(person_tables, "_shown_of", lambda _: exp.Null())
+    assert planned(NEXT.format("o_comment"), policy=policy).selection is not None, "the mutant is not caught"
 
 
 def test_found_keys_cost_a_delta() -> None:
