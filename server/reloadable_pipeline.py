@@ -16,8 +16,8 @@ Watch = Callable[[Pipeline], None]
 """Called with the new pipeline after a reload; its errors are its own."""
 
 Renew = Callable[[Pipeline, Act, str | None], tuple[Pipeline, tuple[str, ...]]]
-"""Reads the policy anew. From the old pipeline, the act and the confirmed hash it makes the new pipeline and the list
-of weaker protections. It raises if the old policy must stay.
+"""Reads the policy again. From the old pipeline, the act and the confirmed hash it makes the new pipeline and the
+list of weaker protections. It raises if the old policy must stay.
 """
 
 
@@ -67,7 +67,7 @@ class ReloadablePipeline:
         self._watching.append(watch)
 
     def reload(self, act: Act, confirmed: str | None = None) -> PolicyInForce:
-        """Read the policy and the catalog anew.
+        """Read the policy and the catalog again.
 
         Args:
           confirmed: the hash of a weaker policy that the administrator has confirmed.

@@ -416,7 +416,7 @@ _SHORT = 100
 
 
 def _is_short(frame: exp.WindowSpec) -> bool:
-    """Whether an extreme over the frame takes linear time: PostgreSQL computes it anew where the start moves on."""
+    """Whether an extreme over the frame takes linear time: PostgreSQL computes it again where the start moves on."""
     start = frame.args["start"]
     if start == "UNBOUNDED":
         return True

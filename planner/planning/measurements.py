@@ -44,7 +44,7 @@ AnyRelease = ServedMeasurement | ServedGroupMeasurement | RankRelease | KeyCount
 def measurements(plan: Plan, policy: Policy) -> tuple[AnyRelease, ...]:
     """The measurement of each release, from public quantities.
 
-    A count of values of which one unit has at most one has nothing to select: its threshold is 1.
+    A count of values needs no selection if each unit has at most one value. Its threshold is then 1.
 
     Raises: InvalidSetting for an epsilon and a delta that the mechanism cannot use.
     """

@@ -55,7 +55,7 @@ class Ownership:
     def may_show_owned(self, name: str) -> bool:
         """Is it a view that may be computed at query time from owned rows?
 
-        Such a view may change with one person's rows, whatever the policy says of it. A materialized view or a
+        One person's rows may change such a view, even if the policy calls it public. A materialized view or a
         foreign table stays the same when a person leaves. Relations that the proxy cannot see count as owned.
         """
         if name not in self._views:

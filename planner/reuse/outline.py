@@ -24,7 +24,7 @@ FIELDS: Mapping[str, int] = {"MONTH": 1, "QUARTER": 3}
 
 REUSABLE = frozenset({"gem", "group_lp", "bound_first", "l1_clip", "l2_clip", "joint_scale", "fixed"})
 """Mechanisms with independent noise in every group, of a public scale once the clipping thresholds are known. The
-choice of a threshold has noise of its own, and the release draws anew for each group (`privacy.mechanisms.release`).
+choice of a threshold has noise of its own, and the release draws again for each group (`privacy.mechanisms.release`).
 Mechanisms that race thresholds or draw a rank are not among them: there the noise is part of the choice."""
 
 

@@ -12,7 +12,7 @@ Take two states with the same anchor rows on some days, the same rows behind the
 tuples of those days are the same, with the same owners, weights and group keys. Theorem: docs/mathematics.md,
 section 9.6.
 
-Other questions have no scope and are asked anew: self-joins of a person's rows, per-person subqueries, EXISTS over
+Other questions have no scope and are asked again: self-joins of a person's rows, per-person subqueries, EXISTS over
 private rows, samples.
 """
 

@@ -373,7 +373,7 @@ def table_sql(table: Table, alias: str) -> exp.Table:
 
 
 def each_select(query: exp.Expr, write: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
-    """A query with each SELECT of its UNION ALLs written anew; their aliases may repeat."""
+    """A query with each SELECT of its UNION ALLs written again; their aliases may repeat."""
     if not isinstance(query, exp.Union):
         return write(query)
     sides = (each_select(side, write) for side in (query.this, query.expression))

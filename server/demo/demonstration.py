@@ -114,7 +114,7 @@ def true_values(owner_url: str, query: DemoQuery) -> dict[object, float]:
 
 
 def ask(client: httpx.Client, query: DemoQuery, truth: dict[object, float], epsilon: float = 1.0) -> Answer:
-    """Ask one question, measured anew, and compare the answer with the true values.
+    """Ask one question, measured again, and compare the answer with the true values.
 
     Raises: RuntimeError if the proxy refuses.
     """

@@ -428,7 +428,7 @@ class Ledger:
 
         def attempt(writing: Writing) -> T:
             journal = Journal(writing, self._store.instance, operation)
-            if not journal.all_done_before():  # a clock set back meanwhile would have it begun anew, and done twice
+            if not journal.all_done_before():  # a clock set back meanwhile would have it begun again, and done twice
                 check_clock(writing)
             return work(journal, *args, **kwargs)
 

@@ -272,7 +272,7 @@ def _copied(source: Path, beside: Path) -> Iterator[Path]:
     try:
         whole = sqlite3.connect(copied, isolation_level=None)
         with closing(connect(source)) as reading, closing(whole) as writing, translated():
-            reading.backup(writing)  # in one step: in pieces it would begin anew with every write
+            reading.backup(writing)  # in one step: in pieces it would begin again with every write
             writing.execute("PRAGMA journal_mode = DELETE")
             check_version(writing)
         with copied.open("rb") as file:

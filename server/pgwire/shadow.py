@@ -66,7 +66,7 @@ class ShadowDatabase:
         self._remembered = lru_cache(_REMEMBERED)(self._shape)
 
     def renew(self, schema: Schema, policy: Policy) -> None:
-        """Create the catalog anew for a changed policy or schema; statements wait meanwhile.
+        """Create the catalog again for a changed policy or schema; statements wait meanwhile.
 
         After a failure nothing is answered, because the new policy may hide what the old one showed.
         Raises: ConfigurationInvalid, by `make`; CatalogRefused if running statements do not end.

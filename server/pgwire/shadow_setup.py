@@ -274,7 +274,7 @@ _ONE_DATABASE = (
 
 
 def create_shadow(superuser_url: str, schema: Schema, policy: Policy) -> str:
-    """Create the shadow catalog anew.
+    """Create the shadow catalog again.
 
     Args:
       superuser_url: a role that may create databases and roles, on a server without data.
@@ -384,7 +384,7 @@ def open_shadow(
 
 
 def renew_shadow(shadow: ShadowDatabase, schema: Schema, policy: Policy) -> None:
-    """Create the catalog anew after a reload. A failure is logged, and does not undo the reload."""
+    """Create the catalog again after a reload. A failure is logged, and does not undo the reload."""
     try:
         shadow.renew(schema, policy)
     except ServerError as error:

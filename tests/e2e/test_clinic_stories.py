@@ -301,7 +301,7 @@ def test_after_a_new_load_what_was_free_is_not_and_says_why(clinic: Clinic) -> N
 
     office.locator("#dataset-acts [name=reason]").fill("the load of the night")
     office.get_by_role("button", name="The data is new").click()
-    expect(office.locator("#why")).to_contain_text("measured anew, and charged")
+    expect(office.locator("#why")).to_contain_text("measured again, and charged")
     office.locator("#why-cancel").click()
     expect(office.locator("#dataset-acts [name=reason]")).to_have_value("the load of the night")
     office.get_by_role("button", name="The data is new").click()

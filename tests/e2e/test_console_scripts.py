@@ -154,8 +154,8 @@ def test_the_tour_says_of_the_budget_what_holds_for_who_takes_it(node: Node) -> 
     said = node.run(
         "desk/tour.js", "[m.ofBudget(a[0]), m.ofBudget(a[1])]", monthly, {"renew": None, "renews_at_ms": None}
     )
-    assert said[0].startswith("Your budget begins anew each month, next on Jan 15, 2027")
-    assert said[1].startswith("What you have spent stays spent: your budget does not begin anew")
+    assert said[0].startswith("Your budget begins again each month, next on Jan 15, 2027")
+    assert said[1].startswith("What you have spent stays spent: your budget does not begin again")
 
 
 def one_table(sql: str, **columns: list[str] | None) -> dict[str, Any]:
@@ -235,7 +235,7 @@ def test_a_forecast_is_the_pace_of_the_last_weeks(node: Node) -> None:
     assert said.startswith("Lasts about 26 days, until Feb 10, 2027, at epsilon 0.3077 a day")
     renewed = account | {"renews_at_ms": NOW + 5 * DAY_MS}
     said = node.run("admin/accounts.js", "m.forecast(a[0], a[1], a[2])", renewed, charges, NOW)
-    assert said.startswith("Lasts until it begins anew on Jan 20, 2027")
+    assert said.startswith("Lasts until it begins again on Jan 20, 2027")
     said = node.run("admin/accounts.js", "m.forecast(a[0], a[1], a[2])", account, old, NOW)
     assert said == "Nothing was spent in the last 14 days."
     early = [

@@ -202,7 +202,7 @@ def test_first_sign_in_to_a_first_answer_above_the_fold(visit: Visit, office: Of
     page.get_by_role("button", name="Tour").click()
     for _ in range(4):
         page.get_by_role("button", name="Next").click()
-    expect(page.locator("#tour")).to_contain_text("your budget does not begin anew")
+    expect(page.locator("#tour")).to_contain_text("your budget does not begin again")
     picture(page, "story-tour")
     page.get_by_role("button", name="Begin").click()
     closed_elsewhere(page)

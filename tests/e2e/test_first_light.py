@@ -33,7 +33,7 @@ def _budget(http: httpx.Client) -> float:
 def test_demo_queries_come_close_to_the_truth(new_client: NewClient, demonstration: Demonstration) -> None:
     """At an epsilon of hundreds the noise is a hundredth of the truth at most: beyond a third, exp(-33).
 
-    Of little epsilon three answers are measured anew. Their noise has a million steps: that it is the same three
+    Of little epsilon three answers are measured again. Their noise has a million steps: that it is the same three
     times happens once in 10^12 times.
     """
     http = new_client(10_000.0)

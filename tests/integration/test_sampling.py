@@ -86,7 +86,7 @@ def test_the_mean_of_samples_is_the_answer(sql: str, strategy: str, tpch_url: st
     assert abs(mean - whole) < 7 * math.sqrt(variance / RUNS)  # 2.6e-12 of a normal mean
     spread = sum((value - mean) ** 2 for value in sampled) / (RUNS - 1)
     assert spread < 9 * variance  # chi-squared with 11 degrees exceeds 9 times its mean at 3e-16
-    assert len(set(sampled)) > RUNS // 2  # each run draws anew
+    assert len(set(sampled)) > RUNS // 2  # each run draws again
 
 
 @pytest.mark.slow

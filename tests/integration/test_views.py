@@ -89,7 +89,7 @@ def test_it_is_explained_and_described_by_its_tables(pipeline: Pipeline) -> None
 
 
 def test_a_view_that_changes_is_no_longer_the_one_that_was_planned(pipeline: Pipeline, url: str) -> None:
-    """Nothing is read by a new definition until the schema is read anew; then by that one alone."""
+    """Nothing is read by a new definition until the schema is read again; then by that one alone."""
     before = _count(ask(pipeline, _asked("SELECT count(*) FROM dear")))
     with psycopg.connect(url) as connection:
         connection.execute("CREATE OR REPLACE VIEW dear AS SELECT * FROM visit WHERE cost > 250")

@@ -151,7 +151,7 @@ class GrowingClinic:
         return Pipeline(policy, schema, backend, self.ledger, self.workers)
 
     def ask(self, sql: str, epsilon: float = 6.0, analyst: str = "ada") -> QueryResponse:
-        """The answer of a proxy that has read the policy and the files anew."""
+        """The answer of a proxy that has read the policy and the files again."""
         return ask(self.pipeline(), QueryRequest(analyst, sql, epsilon=epsilon, request_id="r"))
 
     def note(self, at: str) -> bool:

@@ -211,7 +211,7 @@ def test_the_unit_is_hardened() -> None:
         "StateDirectoryMode": "0700",
     }
     assert wanted.items() <= said.items()
-    assert said["ExecReload"] == "/bin/kill -HUP $MAINPID", "the signal at which a policy is read anew"
+    assert said["ExecReload"] == "/bin/kill -HUP $MAINPID", "the signal at which a policy is read again"
 
 
 def test_the_command_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,7 +37,7 @@ WIDER = 1.4
 """How much wider than a new answer one with cached parts may be."""
 
 ALL_CACHED_WIDER = 1.1
-"""The same where nothing is measured. A wider answer is measured anew."""
+"""The same where nothing is measured. A wider answer is measured again."""
 
 NARROW = 0.35
 """The widest that days measured beside cached ones may be, as a share of a new answer's width. What their threshold

@@ -7,7 +7,7 @@ ledger's entries about closed periods, and the analyst's own answers; the analys
 A total over all days has nothing to reuse when it is asked first. Asked again with new data, it is measured in two
 parts for the epsilon that was asked for: the closed days, whose answer stays cached, and the open days. From then on
 only the open days are measured. The whole stays within `WIDER` of a new answer, and the open part within `NARROW` of
-one. Once that takes half of the question's epsilon, both parts are measured anew. Two parts at the first asking cost
+one. Once that takes half of the question's epsilon, both parts are measured again. Two parts at the first asking cost
 more than they save on dashboards, because most filtered views are opened a few times only.
 
 Ranks and groups that may be withheld do not add up. They are cached group by group, from answers to the very same
@@ -152,7 +152,7 @@ class _Whole:
 
     @cached_property
     def noise(self) -> list[dict[float, float]]:
-        """The noise of the whole question, measured anew."""
+        """The noise of the whole question, measured again."""
         return expected_noise(self.question, self.domain)
 
     def groups_among(self, values: Mapping[TimeValues, Days]) -> list[tuple[object, ...]]:

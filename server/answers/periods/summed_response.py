@@ -30,7 +30,7 @@ _ALL_CACHED = (
     "changed. It is free."
 )
 _CLIPPED_TOGETHER = "The cached groups were clipped together with groups that were open then."
-_REOPENED = "The administrator reopened {which}; these periods were measured anew."
+_REOPENED = "The administrator reopened {which}; these periods were measured again."
 _SHOWN = 12
 
 
@@ -117,7 +117,7 @@ def explained_days(summed: DaySum) -> str:
 _ALL_FREE = "You have valid answers about all of its days, so it is free."
 _SOME_FREE = "You have answers about some of its days. Only the other days are measured, at epsilon {epsilon}."
 _TWO_PARTS = (
-    "The data has changed since you asked this. Closed days and open days are measured anew, in separate parts, at "
+    "The data has changed since you asked this. Closed days and open days are measured again, in separate parts, at "
     "epsilon {epsilon}. Later only the open days are measured."
 )
 

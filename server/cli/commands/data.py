@@ -28,7 +28,7 @@ _TOLD = 40
 
 
 _REOPEN = (
-    "Reopen closed periods whose rows have changed, so that they are measured anew. Analysts notice that: `changed` "
+    "Reopen closed periods whose rows have changed, so that they are measured again. Analysts notice that: `changed` "
     "reopens those, `all` reopens every period, which reveals less. Without it such a change is refused."
 )
 
@@ -51,7 +51,7 @@ def bump(
 ) -> None:
     """Record a new data version after the data has changed.
 
-    From then on every question is measured and charged anew, and cached answers to the old data are not served. Only
+    From then on every question is measured and charged again, and cached answers to the old data are not served. Only
     answers about closed periods of append_only tables stay cached, after their rows are compared. Spending stays.
     Running proxies notice at once. If the database is files, they answer again after SIGHUP, which checks the keys of
     the new rows.
@@ -81,7 +81,7 @@ def bump(
             exit_code=ExitCode.REFUSED,
         )
     if found is not None and not done.noted:
-        tell("Another data version was recorded meanwhile: closed periods of both are measured anew.")
+        tell("Another data version was recorded meanwhile: closed periods of both are measured again.")
     elif found is not None and found.incomparable:
         tell(
             "Closed periods are recorded for the first time, or with a new key: answers about them are cached"
@@ -119,7 +119,7 @@ _MIRROR_COLUMNS = ("file", "current", "why_not", "copied_at", "table", "rows")
 def refresh(policy: PolicyFile, reason: Reason = "a new copy of the tables") -> None:
     """Copy the policy's tables into its mirror, in one snapshot, as a new data version.
 
-    From then on every question is measured and charged anew, as after `noisegate data bump`. The old copy answers
+    From then on every question is measured and charged again, as after `noisegate data bump`. The old copy answers
     until the new one is complete.
 
     Example:  noisegate mirror refresh --policy policy.toml

@@ -114,7 +114,7 @@ def _named(found: tuple[Tuned, ...], table: str | None, measure: str | None) -> 
         there = ", ".join(printable(one.label) for one in found)
         raise CommandFailed(
             "the newest tuning did not measure that",
-            hint=f"it measured {there}; --epsilon measures anew",
+            hint=f"it measured {there}; --epsilon measures again",
             exit_code=ExitCode.REFUSED,
         )
     return named

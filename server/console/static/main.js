@@ -312,7 +312,7 @@ async function openPaid(asked, node = null) {
     edit(asked); // first: what is said of the question before it is cleared
     if (error.code === UNREACHABLE || error.status === UNKNOWN) return problem(Object.assign(error, { position: null }));
     const anew = statements(asked.sql).length > 1 ? "Ask dashboard measures them" : "Run measures it";
-    say(`Not free any more: the data may be new since. ${anew} anew, and is charged.`);
+    say(`Not free any more: the data may be new since. ${anew} again, and is charged.`);
   });
 }
 

@@ -75,13 +75,13 @@ async def schema(services: Held) -> Catalog:
 
 @router.post("/policy/reload", responses=problems(400, 401, 403, 409, 413, 422, 429, 500, 503))
 async def reload(services: Held, admin: Admin, body: ReloadBody) -> PolicyInForce:
-    """Read the policy anew. If it is invalid, or weaker and not confirmed, the old one stays in force."""
+    """Read the policy again. If it is invalid, or weaker and not confirmed, the old one stays in force."""
     return await services.audits.call(services.pipeline.reload, body.act(admin), body.confirm)
 
 
 @router.post("/data/bump", responses=problems(400, 401, 403, 413, 422, 429, 500, 503))
 async def bump(services: Held, admin: Admin, body: ActBody) -> DatasetBody:
-    """Record a new data version: every question is measured and charged anew. Spending stays.
+    """Record a new data version: every question is measured and charged again. Spending stays.
 
     Only `noisegate data bump` compares closed periods, as it has the administrator's key; this one caches none.
     """

@@ -1,4 +1,4 @@
-"""Write TABLE.md anew: python -m tests.golden.collected.write_table. Read the difference."""
+"""Write TABLE.md again: python -m tests.golden.collected.write_table. Read the difference."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HEAD = """\
 
 Collected from public sources before any was asked: tutorials, exercises, what dashboards write, articles on product
 analytics, dbt's models and tests, the documentation of other private systems, analyses of hospitals' data; not
-TPC-H, TPC-DS or StackExchange. Each was written anew over the tables of `world.py`, in the shape that it had; the
+TPC-H, TPC-DS or StackExchange. Each was written again over the tables of `world.py`, in the shape that it had; the
 texts are in `statements/`. `policy.toml` is as an administrator would write it from what the columns mean. This table
 is written by `python -m tests.golden.collected.write_table` and tested; so is that every answered text, executed
 before truncation and noise on both databases, equals what PostgreSQL says of the text itself.

@@ -1,7 +1,7 @@
 """Every mechanism on the same small tuples with seeded noise: each released array as the bytes of its floats.
 
-`python -m tests.golden.draws.recording` writes the record anew. It is written anew only where a mechanism is meant to
-release something else; moving and renaming code changes no byte of it.
+`python -m tests.golden.draws.recording` writes the record again. It is written again only where a mechanism is meant
+to release something else; moving and renaming code changes no byte of it.
 """
 
 from __future__ import annotations

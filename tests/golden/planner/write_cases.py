@@ -1,4 +1,4 @@
-"""Write the golden `after` files anew: python -m tests.golden.planner.write_cases. Read the difference."""
+"""Write the golden `after` files again: python -m tests.golden.planner.write_cases. Read the difference."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Every result type's values in every form that a client is given, and bound parameters as they are read.
 
-`python -m tests.golden.result_forms.recording` writes the record anew. It is written anew only where a form is meant
-to change, or a type is added; moving code changes no byte of it.
+`python -m tests.golden.result_forms.recording` writes the record again. It is written again only where a form is
+meant to change, or a type is added; moving code changes no byte of it.
 """
 
 from __future__ import annotations

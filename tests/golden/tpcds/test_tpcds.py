@@ -60,7 +60,7 @@ def test_so_it_is_on_postgres(on_postgres: Database) -> None:
 
 
 def _assert_answers(database: Database) -> None:
-    """Planned anew over the catalog that the database shows, without truncation and noise."""
+    """Planned again over the catalog that the database shows, without truncation and noise."""
     for number in sampled(TPCDS.numbers, 6):
         text = TPCDS.text(number)
         expected = database.run(text)

@@ -1,4 +1,4 @@
-"""Write TABLE.md anew: python -m tests.golden.tpcds.write_table. Read the difference."""
+"""Write TABLE.md again: python -m tests.golden.tpcds.write_table. Read the difference."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ class History:
       draws: every measurement that ended.
       reads: the numbers of charges under which private rows may have been read.
       failed: the numbers of charges whose last measurement failed once they may have been, whoever was told of it.
-      charges: of the ledger at the end, when every proxy has begun anew.
+      charges: of the ledger at the end, when every proxy has begun again.
       kept: by the number of a charge, the number that its kept answer has.
       verified: what the ledger's own replay finds.
       injected: the faults, by name.
@@ -362,7 +362,7 @@ class Simulation:
     # The end.
 
     def _ended(self) -> History:
-        """Every process ends; one begins anew, without faults, and reads what is there."""
+        """Every process ends; one begins again, without faults, and reads what is there."""
         for one in self.proxies:
             if one is not None:
                 self._kill(one)

@@ -43,7 +43,7 @@ export function forecast({ epsilon_left: left, renews_at_ms: renews }, charges, 
   const pace = sum / days;
   const end = now + (left / pace) * DAY_MS;
   const at = `at epsilon ${amount(pace)} a day, as ${days < PACE_DAYS ? "since the first question" : `in the last ${PACE_DAYS} days`}`;
-  if (renews && end > renews) return `Lasts until it begins anew on ${day(renews)}, ${at}.`;
+  if (renews && end > renews) return `Lasts until it begins again on ${day(renews)}, ${at}.`;
   return left / pace > 3650 ? `Lasts more than ten years, ${at}.` : `Lasts about ${several(Math.max(1, Math.round(left / pace)), "day")}, until ${day(end)}, ${at}.`;
 }
 

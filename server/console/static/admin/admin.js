@@ -50,11 +50,11 @@ submitted("add", async (fields) => {
 }, load);
 submitted("dataset-acts", ({ reason }, act) => (act === "bump" ? bump(reason) : reload(reason, load)), load);
 async function bump(entered) {
-  const said = await why("Is there new data in the database? Earlier answers are then not given again: every question is measured anew, and charged.", { reason: entered });
+  const said = await why("Is there new data in the database? Earlier answers are then not given again: every question is measured again, and charged.", { reason: entered });
   if (!said) return null;
   const { reason } = said;
   const { data_version: version } = await send("POST", "/data/bump", { reason });
-  return `Done: the data is version ${version}. Questions with cached answers are measured anew, and charged.`;
+  return `Done: the data is version ${version}. Questions with cached answers are measured again, and charged.`;
 }
 
 openLedger();

@@ -41,7 +41,7 @@ export function worded(kind, content) {
     case "periods": return `Closed periods of ${Object.keys(content.tables).join(", ")} were noted for data version ${version}.`;
     case "restored": return content.missing === null ? "Restored from a copy." : `Restored from a copy that lacks ${content.missing} entries.`;
     case "clock": return `The clock is ${amount(content.behind_ms / 1000)} s behind the ledger.`;
-    case "renewed": return `${account} begins anew.`;
+    case "renewed": return `${account} begins again.`;
     case "tuning": return `Contributions are counted at epsilon ${amount(content.nano_epsilon / NANO)}: ${content.measures.map((names) => names.join(".")).join(", ")}. It adds to everybody's guarantee.`;
     case "tuned": return content.histograms ? `Tuning ${content.tuning} was released.` : `Tuning ${content.tuning} read nothing: its epsilon is given back.`;
     default: return JSON.stringify(content);
@@ -51,7 +51,7 @@ export function worded(kind, content) {
 function granted({ nano_epsilon: nano, atto_delta: atto, accounting, renew, window_ms: window, nano_cap: cap, most_nano: most }) {
   return [
     `epsilon ${amount(nano / NANO)}`, atto ? `delta ${small(atto / ATTO)}` : "", COUNTED[accounting] ?? accounting,
-    renew ? `anew each ${renew}` : "", window ? `anew every ${amount(window / 86_400_000)} days` : "",
+    renew ? `again each ${renew}` : "", window ? `again every ${amount(window / 86_400_000)} days` : "",
     cap ? `at most ${amount(cap / NANO)} a question` : "", renew ? (most ? `at most ${amount(most / NANO)} in total` : "without an end") : "",
   ].filter(Boolean).join(", ");
 }

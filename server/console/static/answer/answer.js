@@ -134,7 +134,7 @@ export class Answer {
     const { edit, again, anew, collect } = this.acts;
     return element("span", { class: "acts" },
       again ? quiet("Again, free", () => again(this), { title: "Open what you have paid for; nothing is charged" }) : null,
-      anew && this.question.epsilon ? quiet("Measure anew", () => anew(this.question), { title: `Another measurement, for epsilon ${this.question.epsilon}, whatever you have paid for` }) : null,
+      anew && this.question.epsilon ? quiet("Measure again", () => anew(this.question), { title: `Another measurement, for epsilon ${this.question.epsilon}, whatever you have paid for` }) : null,
       collect ? quiet("Add to a dashboard", () => collect(this.question), { title: "Put the question beside those in the editor: several are asked together, with one epsilon" }) : null,
       edit ? quiet("Edit", () => edit(this.question), { title: "Put the question into the editor" }) : null);
   }

@@ -43,7 +43,7 @@ export class Vault {
   }
 }
 
-// Signing out leaves nothing readable of the analyst's in this browser. The page is opened anew, since a reload could
+// Signing out leaves nothing readable of the analyst's in this browser. The page is opened again, since a reload could
 // restore what was typed. Saved questions stay, encrypted.
 export function signOut(vault = null) {
   if (vault) vault.closed = true;

@@ -98,7 +98,7 @@ function details(budget, charges) {
   const { guarantee, period, renews_at_ms: renews, questions_left: questions, questions_like: like, limited_by: short } = budget;
   const paid = charges.filter(({ epsilon }) => epsilon > 0);
   const found = [["Protects at", `${guarantee ?? "what the administrator granted"}.`]];
-  found.push(["Period", period ? `${period}; it begins anew on ${when(renews)}.` : renews ? `It begins anew on ${when(renews)}.` : "It does not begin anew: what is spent stays spent."]);
+  found.push(["Period", period ? `${period}; it begins again on ${when(renews)}.` : renews ? `It begins again on ${when(renews)}.` : "It does not begin again: what is spent stays spent."]);
   if (paid.length) {
     const sum = paid.reduce((total, { epsilon }) => total + epsilon, 0);
     const costs = paid.map(({ epsilon }) => amount(epsilon));

@@ -68,7 +68,7 @@ export class History {
     const many = statements(question?.sql ?? "").length;
     const words = `${many > 1 ? `Dashboard of ${many}. ` : ""}${charge.numbers.length > 1 ? "Charges" : "Charge"} ${charge.numbers.join(", ")}: ${when(charge.at)}, epsilon ${amount(charge.whole)}${charge.state === "committed" ? "" : `, ${charge.state}`}`;
     if (!question) return element("li", {}, element("span", { class: "hint" }, `Asked elsewhere. ${words}`));
-    // By an accuracy it might be measured anew; what was paid for is the answer at this epsilon.
+    // By an accuracy it might be measured again; what was paid for is the answer at this epsilon.
     const { max_relative_error: within, ...rest } = question;
     const asked = within ? { ...rest, epsilon: charge.epsilon } : question;
     const button = element("button", { type: "button", onclick: () => this.open(asked, charge.state === "committed") },

@@ -14,8 +14,8 @@ const STEPS = [
 
 // Some budgets renew, others do not.
 export function ofBudget({ renew, renews_at_ms: renews } = {}) {
-  const spent = renews ? `Your budget begins anew${renew ? ` each ${renew}` : ""}, next on ${when(renews)}; until then what you have spent stays spent.`
-    : "What you have spent stays spent: your budget does not begin anew, unless an administrator adds to it.";
+  const spent = renews ? `Your budget begins again${renew ? ` each ${renew}` : ""}, next on ${when(renews)}; until then what you have spent stays spent.`
+    : "What you have spent stays spent: your budget does not begin again, unless an administrator adds to it.";
   return `${spent} What you have paid for opens again, free, from the history or a link. Click on it for more.`;
 }
 
