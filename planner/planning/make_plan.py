@@ -54,7 +54,7 @@ from planner.sensitivity.groups_per_unit import (
 )
 from planner.sensitivity.join_size import check_join_size, whole_size
 from planner.sensitivity.join_steps import JoinSteps, are_lone
-from planner.sensitivity.own_rows import check_own_rows, check_owner_joins, partial_joins, rows_without_owner
+from planner.sensitivity.own_rows import check_owner_joins, partial_joins, rows_without_owner, with_own_rows
 from planner.sensitivity.provenance import Provenance, owner_sql, provenance
 from planner.sensitivity.tuples_per_unit import tuples_per_unit
 from planner.sql.trees import ColumnRef
@@ -150,7 +150,7 @@ def _plan(
         if named is not None:
             return replace(named, fingerprint=catalog.fingerprint, policy_hash=contract.hash)
         bound = replace(bound, aggregates=(_ROWS,))
-    check_own_rows(bound, schema, policy)
+    bound, kept = with_own_rows(bound, schema, policy)
     found = provenance(bound, schema, policy)
     check_owner_joins(bound, found)
     connected = JoinSteps(bound, found, policy)
@@ -238,6 +238,7 @@ def _plan(
         times=times,
         notes=(
             *persons.notes,
+            *kept,
             *rows_without_owner(bound, found),
             *partial_joins(bound, found.equalities, policy),
             *clamped_notes(bound, policy),

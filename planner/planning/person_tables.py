@@ -61,7 +61,7 @@ from planner.schema import Column, ForeignKey, Schema, Table
 from planner.sensitivity.groups_per_unit import groups_per_unit
 from planner.sensitivity.join_size import check_join_size, larger, whole_size
 from planner.sensitivity.join_steps import JoinSteps
-from planner.sensitivity.own_rows import check_own_rows, check_owner_joins, rows_without_owner
+from planner.sensitivity.own_rows import check_owner_joins, rows_without_owner, with_own_rows
 from planner.sensitivity.provenance import OwnerPosition, Provenance, check_not_owned, provenance
 from planner.sensitivity.tuples_per_unit import tuples_per_unit
 from planner.sql.trees import ColumnRef, add_conditions, bound_column, columns_of, copied, named_sql, rebuilt
@@ -241,9 +241,9 @@ class _Part:
     def of(cls, person: PersonTable, inner: Persons, catalog: Schema, entry: BoundTable) -> _Part:
         """Raises: UnsupportedSQL if rows may belong to several people."""
         query, schema, policy = inner.query, inner.schema, inner.policy
-        check_own_rows(query, schema, policy)
+        query, kept = with_own_rows(query, schema, policy)
         found = provenance(query, schema, policy)
-        notes = inner.notes
+        notes = (*inner.notes, *kept)
         orphans = _keys_of_orphans(found, person) if person.partitions is None else ()
         if orphans:
             there = _requiring(person, orphans).query.predicates[len(person.query.predicates) :]

@@ -80,6 +80,12 @@ class Ownership:
         """The foreign keys along which the table's rows are owned, in the catalog's order, declared ones last."""
         return self._owning.get(table, ())
 
+    def only_key(self, table: str) -> ForeignKey | None:
+        """The foreign key to the only owner of each row; None if a row may have several, or is a person."""
+        keys = self.owning_keys(table)
+        alone = len(keys) == 1 and self.unit_key(table) is None and self.depth(table, keys[0]) is None
+        return keys[0] if alone else None
+
     def foreign_keys(self, table: str) -> tuple[ForeignKey, ...]:
         """All references of the table's rows, owning or not."""
         return self._references.get(table, ())

@@ -129,6 +129,9 @@ class TablePolicy:
       rows: the most rows of the table, a public number; None declares nothing.
       keys: columns that identify a row without a constraint. Questions are answered once the rows of this data
         version have been checked, and refused until then (server/policy/verified_keys.py).
+      one_owner: columns that determine the owner: rows that share them have one owner, as the lines of an order. Rows
+        of one order may then be looked for in joins, EXISTS and IN. No privacy rests on it: only rows of one owner
+        meet.
       accepted_null_owners: the most rows without an owner that `policy check` accepts without a warning; no answer
         counts them.
       parquet: for a folder of Parquet files: the glob of this table's files, from that folder on; None: files with
@@ -152,6 +155,7 @@ class TablePolicy:
     append_only: AppendOnly | None = None
     clip: Mapping[str, float] = field(default_factory=dict)
     at_most: Mapping[str, float] = field(default_factory=dict)
+    one_owner: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -427,6 +431,7 @@ def _table(section: TomlSection, names: TableNames, discover: bool) -> TablePoli
     units = section.section("rows_per_unit")
     rows, ownerless = section.count("rows"), section.count("accepted_null_owners")
     keys, parquet, grows = section.keys("keys"), read_pattern(section), read_append_only(section)
+    one_owner = section.keys("one_owner")
     clip, at_most = _amounts(section, "clip"), _amounts(section, "at_most")
     for name in clip.keys() & at_most.keys():
         if clip[name] > at_most[name]:
@@ -438,7 +443,7 @@ def _table(section: TomlSection, names: TableNames, discover: bool) -> TablePoli
     declared = {name: _column(columns.section(name), discover) for name in columns.names()}
     per_unit = _counts(units, names)
     return TablePolicy(
-        public, declared, per_unit, rows_are_units, rows, keys, ownerless, parquet, grows, clip, at_most
+        public, declared, per_unit, rows_are_units, rows, keys, ownerless, parquet, grows, clip, at_most, one_owner
     )
 
 

@@ -107,6 +107,8 @@ def _tables(policy: Policy, schema: Schema) -> Iterator[str]:
                 if one.name in key and one.type in READ_IN_PART:
                     yield f"tables.{name}.keys: two values of {one.name}, of type {one.type}, may be read as one"
             yield from (f"tables.{name}.keys: {problem}" for problem in _missing(key, table))
+        for key in declared.one_owner:
+            yield from (f"tables.{name}.one_owner: {problem}" for problem in _missing(key, table))
         if declared.accepted_null_owners is not None and (declared.public or declared.rows_are_units):
             yield f"tables.{name}.accepted_null_owners: every row of this table has an owner or is public"
         if declared.rows_are_units and (declared.public or name in policy.privacy_units):
@@ -273,6 +275,8 @@ def _ownership(policy: Policy, schema: Schema) -> Iterator[str]:
     for name, declared in policy.tables.items():
         if declared.public and ownership.is_owned(name):
             yield f"tables.{name}: cannot be public, because its rows belong to a privacy unit"
+        if declared.one_owner and ownership.only_key(name) is None:
+            yield f"tables.{name}.one_owner: needs rows that one foreign key leads to their owner"
         if not declared.public and not ownership.is_owned(name):
             yield f"tables.{name}: private, but no owning foreign key leads to a privacy unit; declare one, or public"
     for name in schema.tables:

@@ -133,6 +133,7 @@ _TABLE: Mapping[str, _Rule] = {
     "columns": _columns,
     "rows": _promise,
     "keys": _keys,
+    "one_owner": _harmless,  # rows of several owners never meet by it
     "accepted_null_owners": _harmless,  # it says how many rows no answer counts
     "clip": _harmless,  # contributions are clipped there, and the noise fits
     "at_most": _harmless,  # larger contributions are clipped, and the noise fits

@@ -28,6 +28,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from planner.binding.bound_query import BoundQuery, BoundSemiJoin, BoundTable
+from planner.binding.conditions import normal_form
 from planner.binding.derived_columns import EQUATE_THE_OWNER, OF_OTHERS
 from planner.binding.outer_joins import NOT_OWN_ROWS
 from planner.errors import UnsupportedSQL
@@ -35,21 +36,25 @@ from planner.policy.ownership import Ownership, ownership
 from planner.policy.policy import Policy
 from planner.schema import ForeignKey, Schema
 from planner.sensitivity.column_equalities import Equalities, equal_columns
+from planner.sensitivity.one_owner import Kept, OneOwner
 from planner.sensitivity.provenance import OwnerPosition, Provenance, check_owned, owners_beside, provenance
 from planner.sql.trees import ColumnRef, column_ref, columns_of
 
 
-def check_own_rows(query: BoundQuery, schema: Schema, policy: Policy) -> None:
+def with_own_rows(query: BoundQuery, schema: Schema, policy: Policy) -> tuple[BoundQuery, tuple[str, ...]]:
     """Refuse optional rows and semi-joins over private rows for which (own) is not proved.
 
+    Returns: the question, with conditions that keep rows to those of one owner where the policy declares it
+      (`planner.sensitivity.one_owner`), and a note about each declaration.
     Raises: UnsupportedSQL; SensitivityUnbounded for a private table without owners.
     Cost: one search for owners for each LEFT JOIN to a private table and each subquery over one.
     """
-    optional = [entry for entry in query.tables if entry.optional]
-    inner = [semi_join for semi_join in query.semi_joins if _private(semi_join.tables, policy)]
-    if not optional and not inner:
-        return
-    _OwnRows(query, schema, policy).check(optional, inner)
+    read = any(entry.optional for entry in query.tables) or _private(query.all_tables[len(query.tables) :], policy)
+    if not read and not any(declared.one_owner for declared in policy.tables.values()):
+        return query, ()
+    aliases = {entry.alias for entry in query.all_tables}
+    kept, found = _OwnRows(query, schema, policy, OneOwner(schema, policy, aliases)).kept()
+    return kept, tuple(dict.fromkeys(one.note for one in found))
 
 
 def with_rows_there(query: BoundQuery) -> Iterator[BoundQuery]:
@@ -91,27 +96,88 @@ class _OwnRows:
     query: BoundQuery
     schema: Schema
     policy: Policy
+    one_owner: OneOwner
 
-    def check(self, optional: Sequence[BoundTable], inner: Sequence[BoundSemiJoin]) -> None:
+    def kept(self) -> tuple[BoundQuery, list[Kept]]:
+        """The question over rows for which (own) is proved, and what keeps them so."""
         required = tuple(entry for entry in self.query.tables if entry.outer is None)
         base = replace(self.query, tables=required, predicates=_over(required, self.query.predicates), semi_joins=())
+        private, used = _private(required, self.policy), list[Kept]()
+        for place, entry in enumerate(private):
+            for one in self.one_owner.kept(base, private[:place], [entry]):
+                if not one.tables:
+                    used.append(one)
+                    base = replace(base, predicates=normal_form([*base.predicates, *one.conditions]))
+        added = [condition for one in used for condition in one.conditions]
+        query = replace(self.query, predicates=normal_form([*self.query.predicates, *added])) if added else self.query
         taken = {entry.alias for entry in self.query.tables}
-        found = provenance(base, self.schema, self.policy, taken) if _private(required, self.policy) else None
-        for entry in optional:
-            reason = self._not_own(base, found, [*self._there_with(entry), entry], [entry])
-            if reason is not None and entry.label is not None:
-                raise _of_other_owners(entry.label, None if entry.person else reason, entry.position)
-            if reason is not None:
-                hint = (
-                    "use an inner JOIN, and for rows without a match subtract: (SELECT count(*) FROM a) - (SELECT "
-                    f"count(*) FROM a JOIN b ON ...); or LEFT JOIN rows of the same owner: {reason}"
-                )
-                raise UnsupportedSQL(NOT_OWN_ROWS, hint=hint, position=entry.position)
-        for semi_join in inner:
-            rows = _private(semi_join.tables, self.policy)
-            reason = self._not_own(base, found, semi_join.tables, rows, semi_join.predicates)
-            if reason is not None:
-                raise _of_other_owners(semi_join.label, reason, semi_join.position)
+        found = provenance(base, self.schema, self.policy, taken) if private else None
+        tables = []
+        for entry in query.tables:
+            found_by, more = self._optional(base, found, entry) if entry.optional else (entry, [])
+            tables.append(found_by)
+            used += more
+        semi_joins = []
+        for semi_join in query.semi_joins:
+            inside, more = self._semi_join(base, found, semi_join)
+            semi_joins.append(inside)
+            used += more
+        return replace(query, tables=tuple(tables), semi_joins=tuple(semi_joins)) if used else query, used
+
+    def _optional(
+        self, base: BoundQuery, found: Provenance | None, entry: BoundTable
+    ) -> tuple[BoundTable, list[Kept]]:
+        there = self._there_with(entry)
+        reason = self._not_own(base, found, [*there, entry], [entry])
+        if reason is None:
+            return entry, []
+        if entry.label is not None:
+            raise _of_other_owners(entry.label, None if entry.person else reason, entry.position)
+        joined, private = self._joined(base, [*there, entry], ()), _private(base.tables, self.policy)
+        for declared in (True, False):
+            for one in self.one_owner.kept(joined, private, [entry], declared=declared):
+                kept = replace(entry, outer=normal_form([*(entry.outer or ()), *one.conditions]))
+                if not one.tables and self._not_own(base, found, [*there, kept], [kept]) is None:
+                    if declared:
+                        return kept, [one]
+                    reason = f"{reason}; or {one.hint}"
+        hint = (
+            "use an inner JOIN, and for rows without a match subtract: (SELECT count(*) FROM a) - (SELECT "
+            f"count(*) FROM a JOIN b ON ...); or LEFT JOIN rows of the same owner: {reason}"
+        )
+        raise UnsupportedSQL(NOT_OWN_ROWS, hint=hint, position=entry.position)
+
+    def _semi_join(
+        self, base: BoundQuery, found: Provenance | None, semi_join: BoundSemiJoin
+    ) -> tuple[BoundSemiJoin, list[Kept]]:
+        rows = _private(semi_join.tables, self.policy)
+        reason = self._inside(base, found, semi_join) if rows else None
+        if reason is None:
+            return semi_join, []
+        joined = self._joined(base, semi_join.tables, semi_join.predicates)
+        private = _private(base.tables, self.policy)
+        for declared in (True, False):
+            used = list(self.one_owner.kept(joined, private, rows, declared=declared))
+            kept = replace(
+                semi_join,
+                tables=(*semi_join.tables, *(entry for one in used for entry in one.tables)),
+                predicates=normal_form([*semi_join.predicates, *(part for one in used for part in one.conditions)]),
+            )
+            if used and self._inside(base, found, kept) is None:
+                if declared:
+                    return kept, used
+                reason = "; or ".join(dict.fromkeys([reason, *(one.hint for one in used)]))
+        raise _of_other_owners(semi_join.label, reason, semi_join.position)
+
+    def _inside(self, base: BoundQuery, found: Provenance | None, semi_join: BoundSemiJoin) -> str | None:
+        rows = _private(semi_join.tables, self.policy)
+        return self._not_own(base, found, semi_join.tables, rows, semi_join.predicates)
+
+    def _joined(self, base: BoundQuery, beside: Sequence[BoundTable], conditions: Sequence[exp.Expr]) -> BoundQuery:
+        """The required rows and those beside them, which are there, with the conditions that then hold."""
+        tables = (*base.tables, *(replace(entry, outer=None, optional=False) for entry in beside))
+        conditions = [*conditions, *(condition for entry in beside for condition in entry.outer or ())]
+        return replace(base, tables=tables, predicates=(*base.predicates, *_over(tables, conditions)))
 
     def _there_with(self, entry: BoundTable) -> list[BoundTable]:
         """The optional rows that are there when this one is, since ON clauses equate columns, also in steps."""
@@ -149,9 +215,7 @@ class _OwnRows:
         deep = _of_limited_depth(rows, graph)
         if deep is not None:
             return f"rows of {deep} own one another"
-        tables = (*base.tables, *(replace(entry, outer=None, optional=False) for entry in beside))
-        conditions = [*conditions, *(condition for entry in beside for condition in entry.outer or ())]
-        joined = replace(base, tables=tables, predicates=(*base.predicates, *_over(tables, conditions)))
+        joined = self._joined(base, beside, conditions)
         theirs = owners_beside(joined, found, rows, self.schema, self.policy)
         find = theirs.equalities.find
         ours = {(owner.relation, tuple(map(find, owner.columns))) for owner in found.owners if not owner.orphan_of}

@@ -46,7 +46,7 @@ _MISSES = "intervals may miss the true value"
 
 
 def fanout_probes(policy: Policy, schema: Schema) -> Iterator[Probe]:
-    """One probe per declared fan-out, `rows_per_unit` and `at_most`, and per table below a depth.
+    """One probe per declared fan-out, `rows_per_unit`, `at_most` and `one_owner`, and per table below a depth.
 
     A fan-out is counted over all rows of its table. The rows that one unit owns are counted where they stand, as
     `planner.sensitivity.provenance` defines it. They are the same rows in every join, so the number holds for each
@@ -64,8 +64,31 @@ def fanout_probes(policy: Policy, schema: Schema) -> Iterator[Probe]:
         for amount, limit in settings.at_most.items():
             if name in schema.tables and not settings.public:
                 yield from _exceeding(schema.tables[name], amount, limit, policy, schema)
+        owner = Ownership(schema, policy).only_key(name) if settings.one_owner and name in schema.tables else None
+        if owner is not None and all(map(schema.tables[name].column, owner.columns)):
+            keys = (key for key in settings.one_owner if all(map(schema.tables[name].column, key)))
+            yield from (_several_owners(schema.tables[name], key, owner) for key in keys)
         if name in schema.tables and not settings.public:
             yield from _too_deep(schema.tables[name], policy, schema)
+
+
+def _several_owners(table: Table, key: tuple[str, ...], owner: ForeignKey) -> Probe:
+    """Rows that share a key of `one_owner` with a row of another owner, or of none."""
+    differ = [
+        sql.SQL("count(DISTINCT {0}) > 1 OR count({0}) < count(*)").format(sql.Identifier(name))
+        for name in owner.columns
+    ]
+    count = sql.SQL(
+        "SELECT coalesce(sum(n), 0)::bigint FROM (SELECT count(*) AS n FROM {table} WHERE {present} "
+        "GROUP BY {names} HAVING count(*) > 1 AND ({differ})) d"
+    ).format(
+        table=table_name(table),
+        present=present(key),
+        names=sql.SQL(", ").join(map(sql.Identifier, key)),
+        differ=sql.SQL(" OR ").join(differ),
+    )
+    message = "share it with rows of another owner, or of none: answers look for rows of the same owner only"
+    return Probe("warning", f"{table.name}.{', '.join(key)}", message, count)
 
 
 def _fanout(table: Table, declared: DeclaredForeignKey, most: int) -> Probe:

@@ -101,6 +101,19 @@ def test_people_who_have_more_than_nobody_is_said_to_have_are_counted(connection
         assert told == ({f"line.at_most.{amount}": ("warning", people)} if people else {}), said
 
 
+def test_rows_that_share_a_key_of_one_owner_with_others_are_counted(scratch_url: str) -> None:
+    """Rows 1 and 2 are person 1's, row 3 is person 2's, and the others have no owner."""
+    declared = 'accepted_null_owners = 3\none_owner = ["half", "third", "id"]'
+    keys = "UPDATE purchase SET half = (id + 1) / 2, third = (id + 2) / 3"
+    with psycopg.connect(scratch_url, autocommit=True) as owner:
+        owner.execute(f"{TABLES} ALTER TABLE purchase ADD half bigint, ADD third bigint; {keys}".encode())
+    text = POLICY.replace("accepted_null_owners = 3", declared).format(buyer=2, lines=3, line=4, knows=4)
+    with connected(scratch_url, 10_000) as connection:
+        findings = check_policy(PostgresCustody(connection), parse_policy(text), read_schema(connection))
+    told = {one.subject: (one.severity, one.rows) for one in findings if "share it" in one.message}
+    assert told == {"purchase.half": ("warning", 4), "purchase.third": ("warning", 6)}
+
+
 PERIODS = """
     CREATE TABLE visit (owner bigint REFERENCES person (id), at {kind});
     INSERT INTO visit VALUES

@@ -41,6 +41,8 @@ CASES = [
      "`discover` has no meaning"),
     ("[tables.nation]\npublic = true", "[tables.nation]\npublic = true\ncolumns = { n_name = { discover = true } }",
      "n_name: a public column needs no `discover`"),
+    ("[tables.orders]", '[tables.orders]\none_owner = ["o_clerks"]', "orders.one_owner: no column o_clerks"),
+    ("[tables.knows]", '[tables.knows]\none_owner = ["src"]', "knows.one_owner: needs rows that one foreign key"),
 ]  # fmt: skip
 
 

@@ -158,4 +158,5 @@ def test_a_key_that_is_believed_weakens_and_an_acknowledged_number_does_not() ->
     ward = "rows_per_unit = { patient = 10 }"
     assert changed(ward, f'{ward}\nkeys = ["id"]') == ("tables.visit.keys: (id) is trusted without a constraint",)
     assert changed(ward, f"{ward}\naccepted_null_owners = 7") == ()
+    assert changed(ward, f'{ward}\none_owner = ["ward"]') == ()
     assert changed("fanout = 10", "fanout = 10\naccepted_orphans = 7") == ()
