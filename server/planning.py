@@ -222,7 +222,9 @@ class Planning:
 
     def _asked(self, request: QueryRequest) -> Asked:
         now = snapped(self.clock(), self.policy.time_grain, request.zone)
-        return Asked(words_of(request), now, self.ledger.data_version(), self.policy.hash, self.schema.fingerprint)
+        return Asked(
+            words_of(request), now, self.ledger.data_version(), self.policy.facts_hash, self.schema.fingerprint
+        )
 
     def _read(self, sql: str, search_path: tuple[str, ...] | None) -> Statement:
         """Parse a statement and expand its views."""

@@ -48,13 +48,13 @@ class Asked:
       words: statement, parameters with their types, and settings.
       now: the value of now(), rounded to the policy's time grain.
       data_version: of the ledger.
-      policy_hash, fingerprint: of the policy and the schema.
+      facts_hash, fingerprint: of the policy, with the ranges that were read, and of the schema.
     """
 
     words: tuple[object, ...]
     now: datetime
     data_version: int
-    policy_hash: str
+    facts_hash: str
     fingerprint: str
 
 

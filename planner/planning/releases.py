@@ -257,7 +257,7 @@ def clamped_notes(query: BoundQuery, policy: Policy) -> tuple[str, ...]:
         if declared is not None and entries[alias].rows is None:
             found[f"{table.name}.{name}"] = f"{declared[0]:g} to {declared[1]:g}"
     ranges = ", ".join(f"{column} ({declared})" for column, declared in found.items())
-    return (f"Values outside the declared range count as its nearest end: {ranges}.",) if found else ()
+    return (f"Values outside a column's range count as its nearest end: {ranges}.",) if found else ()
 
 
 def _parts(aggregate: BoundAggregate, tables: Mapping[str, Table], signed: bool) -> list[_Part]:

@@ -281,7 +281,12 @@ class Policy:
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 of the canonical content, without layout and comments."""
+        """SHA-256 of the canonical content of the file, without layout and comments."""
+        return self.facts_hash
+
+    @cached_property
+    def facts_hash(self) -> str:
+        """SHA-256 of everything that plans rely on: what the file says, and the public facts of `beside`."""
         return hashlib.sha256(json.dumps(_content(self), sort_keys=True, default=str).encode()).hexdigest()
 
     @property
@@ -317,7 +322,7 @@ class Policy:
         return self.discover if own is None else own
 
     def beside(self, tables: Mapping[str, TablePolicy]) -> Policy:
-        """The same policy with the same hash, with public facts of per-person subqueries."""
+        """The same policy with the same hash, with public facts of tables or of per-person subqueries."""
         policy = replace(self, tables={**self.tables, **tables})
         policy.__dict__["hash"] = self.hash
         return policy

@@ -30,6 +30,7 @@ from server.policy.accepted_policy import Change, PolicyFile, accept, policy_cha
 from server.policy.data_versions import note_first
 from server.policy.dataset_budget import dataset_budget
 from server.policy.open_ledger_of_policy import open_policy_ledger
+from server.policy.public_ranges import with_public_ranges
 from server.policy.secrets import resolve
 from server.policy.verified_keys import verify_keys
 from server.reloadable_pipeline import ReloadablePipeline
@@ -67,6 +68,10 @@ class Prepared:
     backend: Backend
     url: str = field(repr=False)
 
+    def ranged(self) -> Policy:
+        """The policy with the ranges of public columns. Cost: as `with_public_ranges`."""
+        return with_public_ranges(self.file.policy, self.schema, self.backend)
+
 
 @contextmanager
 def open_services(
@@ -101,7 +106,7 @@ def open_services(
             announce(f"warning: {DATASET}: {other_budget.message}. Next: {other_budget.next_step}")
         mirror = open_mirror(file.policy, prepared.schema, prepared.url, policy_path.parent, ledger)
         public = PublicReads(public_workers)
-        parts = (file.policy, prepared.schema, prepared.backend, ledger, workers)
+        parts = (prepared.ranged(), prepared.schema, prepared.backend, ledger, workers)
         first = Pipeline(*parts, public=public, mirror=mirror, question_keys=keys)
         pipeline = ReloadablePipeline(first, partial(_renew, policy_path), partial(policy_changes, policy_path))
         if mirror is not None:
@@ -158,7 +163,7 @@ def check_keys(prepared: Prepared, ledger: Ledger, act: Act) -> None:
 def _renew(policy_path: Path, before: Pipeline, act: Act, confirmed: str | None) -> tuple[Pipeline, tuple[str, ...]]:
     """The pipeline under the current policy, after the same checks as at the start."""
     prepared = prepare(policy_path)
-    policy, schema = prepared.file.policy, prepared.schema
+    policy, schema = prepared.ranged(), prepared.schema
     if policy.ledger_path != before.policy.ledger_path:
         raise ConfigurationInvalid(
             "ledger.path can only change with a restart", hint="restart the proxy; the old policy stays in force"

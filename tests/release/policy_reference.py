@@ -159,7 +159,8 @@ _ABOUT = {
         "tables.T.columns.C.",
         "range",
     ): "the public range. In sums, a number beyond it counts as the nearest end. As a group key, a "
-    "number or day beyond it is in no group. Conditions see the value itself.",
+    "number or day beyond it is in no group. Conditions see the value itself. Public tables need none: their least "
+    "and greatest values are read when the proxy starts, and at each reload.",
     (
         "tables.T.clip.",
         "rows",

@@ -158,3 +158,14 @@ SELECT width_bucket(freight, s.low, s.high + 1, s.n) AS bucket, count(*) FROM or
 
 -- [group_of_constants] An aggregate of one row without tables.
 SELECT o.channel, count(*) FROM orders o JOIN (SELECT max(x) AS m, count(*) AS n FROM (SELECT 20 AS x) p) q ON o.freight > q.m AND q.n = 1 GROUP BY 1;
+
+-- [public_range] Numbers of public tables, whose ranges nobody declares.
+SELECT c.credits, sum(c.credits) AS credits_taken, sum(c.credits * e.score) / sum(c.credits) AS gpa, max(p.unit_price)
+FROM enrollments e JOIN courses c USING (course_id) CROSS JOIN (SELECT unit_price FROM products WHERE product_id = 1) p
+GROUP BY c.credits;
+
+-- [public_range_per_person] Sums of them per person.
+SELECT t, count(*), avg(m) FROM (
+  SELECT o.customer_id, o.channel AS t, sum(p.unit_price * i.quantity) AS m FROM orders o
+  JOIN order_items i USING (order_id) JOIN products p USING (product_id) WHERE o.customer_id IS NOT NULL GROUP BY 1, 2
+) x GROUP BY t;

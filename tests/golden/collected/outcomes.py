@@ -15,6 +15,7 @@ from server.backends.backend import NUMBERS, Backend, with_nan
 from server.backends.duckdb import DuckdbBackend
 from server.backends.postgres import PostgresBackend
 from server.pipeline import Pipeline
+from server.policy.public_ranges import with_public_ranges
 from server.query import QueryRequest
 from server.workers.pool import WorkerPool
 from tests.golden.collected.world import ROWS, TABLES
@@ -35,8 +36,8 @@ class Outcome:
 
 @cache
 def policy() -> Policy:
-    """policy.toml."""
-    return parse_policy(Path(__file__).with_name("policy.toml").read_text())
+    """policy.toml, with the ranges of public columns."""
+    return _file()[0]
 
 
 def write_file(path: Path) -> None:
@@ -54,8 +55,16 @@ def schema() -> Schema:
 @cache
 def file_schema() -> Schema:
     """The catalog of the file."""
+    return _file()[1]
+
+
+@cache
+def _file() -> tuple[Policy, Schema]:
+    declared = parse_policy(Path(__file__).with_name("policy.toml").read_text())
     with tempfile.TemporaryDirectory(prefix="noisegate-") as folder:
-        return DuckdbBackend(in_file(Path(folder) / "tables.duckdb", TABLES), NAMESPACE).schema()
+        file = DuckdbBackend(in_file(Path(folder) / "tables.duckdb", (*TABLES, *ROWS)), NAMESPACE)
+        schema = file.schema()
+        return with_public_ranges(declared, schema, file), schema
 
 
 def pipeline(backend: Backend) -> Pipeline:

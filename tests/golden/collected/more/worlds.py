@@ -13,12 +13,13 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from planner.policy.policy import parse_policy
+from planner.policy.policy import Policy, parse_policy
 from planner.schema import Schema
 from server.backends.backend import NUMBERS, with_nan
 from server.backends.duckdb import DuckdbBackend
 from server.backends.postgres import PostgresBackend
 from server.pipeline import Pipeline
+from server.policy.public_ranges import with_public_ranges
 from tests.golden.collected.outcomes import NAMESPACE, Outcome, found
 from tests.golden.databases import in_file
 from tests.support.memory_ledger import MemoryLedger
@@ -83,17 +84,20 @@ def statements(world: str) -> dict[str, Collected]:
 
 
 @cache
-def schema(world: str) -> Schema:
-    """The catalog of PostgreSQL: as that of a file, but there a numeric may be NaN."""
+def known(world: str) -> tuple[Policy, Schema]:
+    """The policy with the ranges of public columns, and the catalog of PostgreSQL: there a numeric may be NaN."""
+    policy = parse_policy((_FOLDER / world / "policy.toml").read_text())
     with tempfile.TemporaryDirectory(prefix="noisegate-") as folder:
-        of_file = DuckdbBackend(in_file(Path(folder) / "tables.duckdb", tables(world)), NAMESPACE).schema()
-    return replace(of_file, tables={name: with_nan(table, NUMBERS) for name, table in of_file.tables.items()})
+        in_rows = in_file(Path(folder) / "tables.duckdb", [*tables(world), *rows(world)])
+        file = DuckdbBackend(in_rows, NAMESPACE)
+        schema = file.schema()
+        policy = with_public_ranges(policy, schema, file)
+    return policy, replace(schema, tables={name: with_nan(table, NUMBERS) for name, table in schema.tables.items()})
 
 
 @cache
 def outcomes(world: str) -> dict[str, Outcome]:
     """What becomes of each statement, looked up as if for PostgreSQL. Cost: some 30 ms each."""
-    policy = parse_policy((_FOLDER / world / "policy.toml").read_text())
     backend = PostgresBackend("postgresql://nobody@localhost/none")
-    pipeline = Pipeline(policy, schema(world), backend, MemoryLedger({"ada": 1e6}), None)  # type: ignore[arg-type]
+    pipeline = Pipeline(*known(world), backend, MemoryLedger({"ada": 1e6}), None)  # type: ignore[arg-type]
     return {name: found(one.sql, pipeline) for name, one in statements(world).items()}
