@@ -252,7 +252,8 @@ def on_grid(call: exp.Expr, argument: exp.Expr, scope: Scope) -> tuple[exp.Expr,
         shown = "int8"
     step = 1.0 if bounds.whole else None if scalar.digits is None else float(10.0**-scalar.digits.scale)
     grid = Grid.over(bounds.lo, bounds.hi, step, shown)
-    declared = any(scope.declared(column)[1].range is not None for column in columns_of(sql))
+    known = (scope.declared(column)[1] for column in columns_of(sql))
+    declared = any(one.range is not None or one.dates is not None for one in known)
     if step is not None and grid.step > step and not declared:
         hint = "limit them, for example LEAST(x, 1000)"
         raise SensitivityUnbounded(

@@ -169,3 +169,15 @@ SELECT t, count(*), avg(m) FROM (
   SELECT o.customer_id, o.channel AS t, sum(p.unit_price * i.quantity) AS m FROM orders o
   JOIN order_items i USING (order_id) JOIN products p USING (product_id) WHERE o.customer_id IS NOT NULL GROUP BY 1, 2
 ) x GROUP BY t;
+
+-- [quantile_of_days] Quantiles of the time between two moments of declared ranges.
+SELECT channel, percentile_cont(0.5) WITHIN GROUP (ORDER BY (shipped_date - order_date) / 7.0) AS weeks,
+  percentile_cont(0.9) WITHIN GROUP (ORDER BY (shipped_date - order_date) / 365.25) FILTER (WHERE freight > 5)
+FROM orders GROUP BY channel;
+
+-- [quantile_of_hours] In seconds, and per person.
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY EXTRACT(EPOCH FROM first_at - signed_up_at) / 86400) AS days
+FROM (
+  SELECT c.customer_id, c.signed_up_at, min(e.occurred_at) AS first_at
+  FROM customers c JOIN events e ON e.customer_id = c.customer_id GROUP BY 1, 2
+) t;

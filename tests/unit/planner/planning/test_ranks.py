@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date
 
 import pytest
 
 from planner.errors import InvalidSetting, SensitivityUnbounded, UnsupportedSQL
 from planner.plan import Ranked
+from planner.policy.policy import ColumnPolicy
 from planner.sql.rank_grid import AskedRank
-from tests.support.planning import planned
+from tests.support.planning import demo_policy, planned
 from tests.support.tpch_schema import tpch_schema
 
 PER_CUSTOMER = "(SELECT o_custkey, count(*) AS n FROM orders GROUP BY o_custkey) t"
@@ -110,3 +112,16 @@ def test_a_grid_that_only_a_type_bounds_is_no_grid() -> None:
     (release,) = planned("SELECT median(least(length(c_name), 50)) FROM customer", texts).releases
     assert release.ranked is not None
     assert (release.ranked.grid.step, release.ranked.grid.n_codes) == (1.0, 51)
+
+
+def test_declared_days_are_a_known_range() -> None:
+    demo = demo_policy()
+    line = demo.tables["lineitem"]
+    span = {name: replace(line.columns.get(name, ColumnPolicy()), dates=(date(1992, 1, 1), date(1998, 12, 31)))
+            for name in ("l_shipdate", "l_commitdate")}  # fmt: skip
+    dated = demo.beside({"lineitem": replace(line, columns={**line.columns, **span})})
+    sql = "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY (l_commitdate - l_shipdate) / 7.25) FROM lineitem"
+    (release,) = planned(sql, policy=dated).releases
+    assert release.ranked is not None and release.ranked.grid.step == pytest.approx(0.001)
+    with pytest.raises(SensitivityUnbounded, match="no known range"):
+        planned(sql)
