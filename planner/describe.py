@@ -23,7 +23,7 @@ from planner.sql.sql_types import NUMBERS, Family, SqlType
 from planner.sql.trees import cast_sql, children, copied
 
 _PARAMETERS: Mapping[Family, str] = MappingProxyType(
-    {Family.UUID: "uuid", Family.TIME: "time", Family.INET: "inet", Family.OTHER: "interval"}
+    {Family.UUID: "uuid", Family.TIME: "time", Family.INET: "inet", Family.INTERVAL: "interval"}
 )
 """Types of placeholders that no answer has."""
 
@@ -86,7 +86,7 @@ def describe(
             continue
         whole = around.parent
         if whole is not None and _is_interval(whole):
-            sample(node, SqlType(Family.OTHER if around is node else Family.TEXT))
+            sample(node, SqlType(Family.INTERVAL if around is node else Family.TEXT))
             whole.replace(exp.Interval(this=exp.Literal.string("1"), unit=exp.var("DAY")))
             continue
         if isinstance(whole, exp.Mul) and any(isinstance(part.unnest(), exp.Interval) for part in children(whole)):

@@ -26,12 +26,12 @@ from planner.binding.scope import table_reference
 from planner.errors import PlannerError, StatementTooComplex, UnsupportedSQL
 from planner.limits import check_depth
 from planner.parsing.parse import Statement, private_select, read
-from planner.parsing.spellings import written_interval
 from planner.policy.policy import Policy
 from planner.postprocessing.allowed_sql import check_composed
 from planner.postprocessing.decompose import decompose
 from planner.public.route import check_public_grammar, means_cte, names_private_table
 from planner.schema import Schema, View, table_name
+from planner.sql.constant_intervals import written_interval
 from planner.sql.trees import alias_or, cast_sql, children, copied, holds, named_as, nodes, position_of, tables_of
 
 _OF_ONE_TYPE = (

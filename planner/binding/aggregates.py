@@ -38,7 +38,7 @@ from planner.released_expression import Apply, Given, ReleasedExpression, Releas
 from planner.sql.literals import constant, constant_text, number_sql
 from planner.sql.rank_grid import AskedRank, Grid
 from planner.sql.sql_types import Family, ResultType, SqlType
-from planner.sql.trees import cast_sql, columns_of, conjunction, copied, nodes, position_of, summed_column
+from planner.sql.trees import cast_sql, columns_of, conjunction, copied, holds, nodes, position_of, summed_column
 
 SPREADS = (exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop)
 """Aggregates of one argument."""
@@ -241,19 +241,25 @@ def on_grid(call: exp.Expr, argument: exp.Expr, scope: Scope) -> tuple[exp.Expr,
     family = None if scalar.type is None else scalar.type.family
     if family in (Family.DATE, Family.TIMESTAMP, Family.TIMESTAMPTZ):
         return _moment_on_grid(argument, scalar, scope)
-    if not scalar.is_number or scalar.is_null:
+    if not (scalar.is_number or scalar.is_interval) or scalar.is_null:
         ranked = call.this if isinstance(call, exp.WithinGroup) else call
         name = ranked.sql_name().lower() if isinstance(ranked, exp.Func) else "a rank"
         hint = "rank a number, date or timestamp with a declared range"
         raise UnsupportedSQL(f"{name} of {scalar.kind} is not supported", hint=hint, at=argument)
     sql, bounds = bind_measure(argument, scope)
-    shown: ResultType = "int8" if bounds.integral and isinstance(call, _OF_A_ROW) else "float8"
+    shown: ResultType = (
+        "interval" if scalar.is_interval else "int8" if bounds.integral and isinstance(call, _OF_A_ROW) else "float8"
+    )
     if isinstance(call, exp.WithinGroup) and isinstance(call.this, exp.PercentileDisc) and bounds.integral:
         shown = "int8"
     step = 1.0 if bounds.whole else None if scalar.digits is None else float(10.0**-scalar.digits.scale)
     grid = Grid.over(bounds.lo, bounds.hi, step, shown)
+<<<<<<< HEAD
     known = (scope.declared(column)[1] for column in columns_of(sql))
     declared = any(one.range is not None or one.dates is not None for one in known)
+=======
+    declared = any(one.range or one.dates for _, one in map(scope.declared, columns_of(sql)))
+>>>>>>> 58a23b5c (Averages, sums and ranks of intervals; MIN and LAG of times with a zone per person)
     if step is not None and grid.step > step and not declared:
         hint = "limit them, for example LEAST(x, 1000)"
         raise SensitivityUnbounded(
@@ -321,6 +327,9 @@ _MOST_JOINTLY = 16
 TRUTHS = (exp.LogicalOr, exp.LogicalAnd)
 """bool_or and bool_and, which `every` is, too."""
 
+_ADDED = (exp.Sum, exp.Avg)
+"""Aggregates that also take intervals."""
+
 _AGGREGATES = (exp.Count, exp.Sum, exp.Avg, *SPREADS, *PAIRED, *RANKED, *TRUTHS)
 
 
@@ -376,9 +385,22 @@ class Aggregates:
         if isinstance(call.this, exp.Distinct):
             return self._of_distinct(call, call.this, where, condition, label)
         check_typed(call, call.this)
+        if self._of_intervals(call):
+            if self._exactly or not isinstance(call, _ADDED):
+                hint = f"write {call.sql_name().lower()}(extract(epoch FROM a - b)), of its seconds"
+                message = f"{construct_name(call)} of an interval is not supported here"
+                raise UnsupportedSQL(message, hint=hint, at=call)
+            call = type(call)(this=exp.Extract(this=exp.var("EPOCH"), expression=copied(call.this)))
         if isinstance(call, exp.Sum):
             return self._sum(call.this, where, label)
         return self._quotient(call, where, condition, label)
+
+    def _of_intervals(self, call: exp.Expr) -> bool:
+        """Is an argument of the call a length of time?"""
+        written = [part for part in (call.this, call.args.get("expression")) if part is not None]
+        written = [part for part in written if not isinstance(part, exp.Distinct)]  # no interval is counted once
+        differences = [part for part in written if holds(part, exp.Sub, exp.Interval)]
+        return any(bind_scalar(part, self._scope, self._given).is_interval for part in differences)
 
     def _quotient(
         self, call: exp.Expr, where: exp.Expr | None, condition: exp.Expr | None, label: str
@@ -431,8 +453,14 @@ class Aggregates:
         known = self._where_known(argument, condition)
         return self._add(BoundAggregate("rank", place, known, label, grid=grid, rank=rank))
 
-    def type_of(self, value: ReleasedValue) -> ResultType:
+    def type_of(self, call: exp.Expr, value: ReleasedExpression) -> ResultType:
         """Return the type of an aggregate in an answer: int8 for counts and for sums of whole numbers."""
+        if isinstance(call, TRUTHS):
+            return "bool"
+        if isinstance(call, _ADDED) and self._of_intervals(call):
+            return "interval"
+        if not isinstance(value, ReleasedValue):
+            return "float8"
         found = self.found[value.release]
         if found.grid is not None:
             return found.grid.type

@@ -17,7 +17,7 @@ from sqlglot import exp
 from planner.binding.bound_query import PersonColumn, PersonTable
 from planner.binding.flattened import Inside
 from planner.binding.group_keys import expression_domain
-from planner.binding.person_tables import declared_of, written_as
+from planner.binding.person_tables import declared_of, typed_sql, written_as
 from planner.binding.scope import Meaning, Scope, Source, Tables
 from planner.errors import UnsupportedSQL
 from planner.expressions.bind_scalar import bind_scalar
@@ -192,7 +192,7 @@ def _typed(scalar: Scalar) -> tuple[str | None, exp.Expr]:
     """Return the name of an expression's type, and its SQL of that type; None for a type without one."""
     sql = scalar.sql
     if not scalar.is_number or scalar.type is None:
-        return (None if scalar.zoned or scalar.type is None else written_as(scalar.type)), sql
+        return typed_sql(scalar, sql)
     digits = scalar.digits
     if digits is not None and digits.integral:
         if digits.whole > 18 and not holds(sql, exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.Div):

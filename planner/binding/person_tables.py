@@ -31,7 +31,7 @@ from planner.binding.scope import Scope, Tables
 from planner.errors import UnsupportedSQL
 from planner.expressions.bind_scalar import bind_predicate, bind_scalar
 from planner.expressions.predicates import conjuncts
-from planner.expressions.scalar import Calendar, Scalar, unfit
+from planner.expressions.scalar import Calendar, Scalar, unfit, wrap
 from planner.parsing.aggregate_spellings import SUM_BY_KEY, truth_as_extreme
 from planner.parsing.postgres_parser import LABEL
 from planner.policy.policy import ColumnPolicy
@@ -289,13 +289,12 @@ class OwnRows(ABC):
         if nested is not None:
             raise nested_aggregate(nested)
         scalar = bind_scalar(argument, self._scope, self._given)
-        kind, declared = self._type_and_policy(argument, scalar)
+        kind, value, declared = self._typed(argument, scalar)
         text = scalar.type is not None and scalar.type.family is Family.TEXT and self._is_public
         if kind is None or scalar.type is None or not (scalar.is_number or scalar.type.is_moment or text):
             name = type(call).__name__.upper()
             hint = f"{name.lower()} takes numbers, dates and timestamps"
             raise UnsupportedSQL(f"{name} of {scalar.kind} is not supported", hint=hint, at=call)
-        value = scalar.sql
         if isinstance(node, exp.Filter):
             where = bind_predicate(node.expression.this, self._scope)
             value = exp.Case().when(where, value, copy=False)
@@ -303,13 +302,13 @@ class OwnRows(ABC):
         declared = ColumnPolicy(range=declared.range, dates=declared.dates, step=declared.step)
         return PersonColumn(self._named(kind, nullable=True), made, declared)
 
-    def _type_and_policy(self, argument: exp.Expr, scalar: Scalar) -> tuple[str | None, ColumnPolicy]:
-        """Return the type of an argument's values, and their public knowledge."""
+    def _typed(self, argument: exp.Expr, scalar: Scalar) -> tuple[str | None, exp.Expr, ColumnPolicy]:
+        """Return the type of an argument's values, its SQL, and their public knowledge."""
         argument = argument.unnest()
         if isinstance(argument, exp.Column):
-            return self._tables.written_type(argument), self._scope.declared(argument)[1]
-        kind = None if scalar.zoned else scalar.type
-        return None if kind is None else written_as(kind), declared_of(scalar)
+            declared = self._scope.declared(argument)[1]
+            return self._tables.written_type(argument), copied(scalar.sql), declared
+        return *typed_sql(scalar, scalar.sql), declared_of(scalar)
 
 
 class PersonRows(OwnRows):
@@ -379,14 +378,12 @@ def _key_column(key: BoundKey, scope: Scope, given: Sequence[exp.Expr], name: st
         made = Column(name, scope.written_type(column), scope.may_be_null(column))
         return PersonColumn(made, copied(key.value), declared, key=column_ref(column), is_key=True)
     scalar = bind_scalar(key.written, scope, given)
-    kind, value = written_as(key.type), copied(key.value)
-    if kind is None or (scalar.zoned and key.type.family is not Family.TIMESTAMP):
+    kind, value = typed_sql(replace(scalar, type=key.type), copied(key.value))
+    if kind is None:
         hint = "group by numbers, texts, dates or timestamps"
         raise UnsupportedSQL(
             f"a subquery per person cannot GROUP BY a {scalar.kind}", hint=hint, position=key.position
         )
-    if scalar.zoned:  # its SQL is the timestamp at UTC
-        kind, value = "timestamp with time zone", exp.AtTimeZone(this=value, zone=exp.Literal.string("UTC"))
     declared = declared_of(scalar)
     if isinstance(key.written, exp.Column):  # the start of its declared step
         declared = replace(declared, step=scope.declared(key.written)[1].step)
@@ -407,6 +404,13 @@ def declared_of(scalar: Scalar) -> ColumnPolicy:
     calendar = scalar.calendar
     step = calendar.unit if calendar is not None and calendar == Calendar(calendar.unit) else None
     return ColumnPolicy(dates=span, step=step) if span is not None else ColumnPolicy()
+
+
+def typed_sql(scalar: Scalar, sql: exp.Expr) -> tuple[str | None, exp.Expr]:
+    """Return the database's name of an expression's type, None if it has none, and its SQL in this type."""
+    if scalar.zoned and scalar.type == SqlType(Family.TIMESTAMP):  # its SQL is the timestamp at UTC
+        return "timestamp with time zone", exp.AtTimeZone(this=wrap(sql), zone=exp.Literal.string("UTC"))
+    return None if scalar.zoned or scalar.type is None else written_as(scalar.type), sql
 
 
 def written_as(kind: SqlType) -> str | None:

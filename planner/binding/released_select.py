@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 
 from sqlglot import exp
 
-from planner.binding.aggregates import TRUTHS, Aggregates
+from planner.binding.aggregates import Aggregates
 from planner.binding.bound_query import BoundQuery
 from planner.binding.group_keys import GroupKeys, constant_place
 from planner.binding.limit_offset import construct_name, output_name
 from planner.errors import UnknownColumn, UnreadableValue, UnsupportedSQL
+from planner.expressions.datetimes import interval_seconds
 from planner.released_expression import (
     Apply,
     Constant,
@@ -122,6 +123,8 @@ class ReleasedArithmetic(ABC):
                 return self._round(node)
             case exp.Case():
                 return self._case(node)
+            case exp.Extract():
+                return self._seconds(node)
             case exp.Cast():
                 return self._cast(node)
         return _literal(node)
@@ -144,6 +147,11 @@ class ReleasedArithmetic(ABC):
         return bound.expression
 
     def _arithmetic(self, operator: Operator, operands: list[Released], node: exp.Expr) -> Released:
+        lengths = [operand.type == "interval" for operand in operands]
+        if (all(lengths) and operator in ("+", "-")) or (
+            operator in ("*", "/") and lengths[0] and operands[1].is_number
+        ):
+            return Released(Apply(operator, tuple(operand.expression for operand in operands)), "interval")
         if not all(operand.is_number for operand in operands):
             raise UnsupportedSQL("arithmetic needs numbers, and this value is not a number", at=node)
         types = {operand.type for operand in operands}
@@ -172,6 +180,11 @@ class ReleasedArithmetic(ABC):
             places = sign * int(text.name)
         assert isinstance(inner.expression, Apply), "just made"
         return Released(Apply("round", (*inner.expression.arguments, Given(places))), inner.type)
+
+    def _seconds(self, node: exp.Extract) -> Released:
+        """Bind EXTRACT(epoch FROM an average of intervals)."""
+        inner = None if node.name.upper() != "EPOCH" else self.bind(node.expression)
+        return _literal(node) if inner is None or inner.type != "interval" else replace(inner, type="float8")
 
     def _is(self, node: exp.Is) -> Released:
         null = isinstance(node.expression, exp.Null)
@@ -248,10 +261,7 @@ class ReleasedBinder(ReleasedArithmetic):
         aggregate = self._aggregates.bind(node)
         if aggregate is not None:
             called = node.this if isinstance(node, exp.Filter) else node
-            kind: ResultType = "bool" if isinstance(called, TRUTHS) else "float8"
-            return Released(
-                aggregate, self._aggregates.type_of(aggregate) if isinstance(aggregate, ReleasedValue) else kind
-            )
+            return Released(aggregate, self._aggregates.type_of(called, aggregate))
         if isinstance(node, exp.Column):
             hint = "add it to GROUP BY, or aggregate it"
             message = f"column {node.name!r} is neither in GROUP BY nor inside an aggregate"
@@ -279,6 +289,8 @@ def _literal(node: exp.Expr) -> Released:
     moment = literals.moment(node) if isinstance(node, (exp.Add, exp.Sub)) else None
     if moment is not None:
         return _moment(moment)
+    if isinstance(node, exp.Interval):
+        return Released(Given(float(interval_seconds(node))), "interval")
     if isinstance(node, exp.Star):
         raise UnsupportedSQL("* in the select list would show rows", hint="name group keys and aggregates", at=node)
     name = construct_name(node)

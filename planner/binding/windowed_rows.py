@@ -310,14 +310,14 @@ class WindowedRows(OwnRows):
         """Bind a function that takes the argument of another row; there may be none, so NULL is a value."""
         argument = call.this.unnest()
         scalar = bind_scalar(argument, self._scope, self._given)
-        kind, declared = self._type_and_policy(argument, scalar)
+        kind, value, declared = self._typed(argument, scalar)
         if kind is None:
             name = _name(call)
             raise UnsupportedSQL(
                 f"{name} of {scalar.kind} is not supported", hint="cast it to text or a number", at=call
             )
         plain = isinstance(argument, exp.Column)
-        made = type(call)(this=copied(argument) if plain else scalar.sql)
+        made = type(call)(this=copied(argument) if plain else value)
         given = call.args.get("offset")
         if given is not None:
             made.set("offset", _offset(call, given, least=1 if isinstance(call, exp.NthValue) else 0))

@@ -9,7 +9,7 @@ from sqlglot import exp
 from planner.errors import UnsupportedSQL
 from planner.expressions import arithmetic, coercion, intervals
 from planner.expressions.coercion import fits_float, settle
-from planner.expressions.datetimes import converted, literal, local, meant_in, shown_in
+from planner.expressions.datetimes import converted, interval, literal, local, meant_in, shown_in
 from planner.expressions.made_dates import of_text
 from planner.expressions.scalar import Binder, Digits, Scalar
 from planner.expressions.strings import MAX_TEXT, text_of, to_text, whole_field
@@ -48,6 +48,9 @@ def cast(node: exp.Expr, binder: Binder) -> Scalar:
     enum = type_written(node.args["to"])
     if enum is not None:
         return _of_enum(node, written, enum, binder)
+    if node.args["to"].this is exp.DType.INTERVAL:
+        part = binder.scalar(written)
+        return part if part.is_interval else interval(node, binder)
     target = _target(node)
     if isinstance(written, exp.Literal) and written.is_string and target.is_moment:
         known = literal(node, binder)

@@ -180,6 +180,8 @@ def settle(part: Scalar, kind: SqlType, binder: Binder) -> Scalar:
     if isinstance(written, exp.Parameter):
         return settle(binder.scalar(sample(written, kind)), kind, binder)
     assert isinstance(written, exp.Literal), "only literals and placeholders lack a type"
+    if kind.family is Family.INTERVAL:
+        return binder.scalar(cast_sql(written, "INTERVAL"))
     sql = literals.typed(written, kind, binder.zone)
     if kind.is_number:
         read = binder.scalar(sql)
@@ -211,9 +213,10 @@ def text(part: Scalar, binder: Binder) -> Scalar:
 def wrong_type(part: Scalar, wanted: str) -> UnsupportedSQL:
     """The error for an argument of the wrong type."""
     enum = wanted == "text" and part.type is not None and part.type.family is Family.ENUM
+    hint = "write extract(epoch FROM x), the seconds of an interval" if part.is_interval else None
     return UnsupportedSQL(
         f"{wanted} is needed here, not {part.kind}",
-        hint="cast the label: status::text" if enum else None,
+        hint="cast the label: status::text" if enum else hint,
         at=part.node,
     )
 
@@ -336,6 +339,7 @@ _SAMPLES = {
     Family.UUID: "00000000-0000-0000-0000-000000000000",
     Family.TIME: "00:00:00",
     Family.INET: "10.0.0.1",
+    Family.INTERVAL: "1 day",
     Family.TEXT: "a",
     Family.CHAR: "a",
 }

@@ -139,6 +139,12 @@ def nullified(node: exp.Expr, binder: Binder) -> Scalar:
     left, right = align(node, [binder.scalar(node.this), binder.scalar(node.args["expression"])], binder)
     if left.is_null or right.is_null:
         return left
+    if left.is_interval:
+        return _nullified(node, left.seconds, right.seconds).interval
+    return _nullified(node, left, right)
+
+
+def _nullified(node: exp.Expr, left: Scalar, right: Scalar) -> Scalar:
     kind = left.type
     plain = exp.Nullif(this=left.sql, expression=right.sql)
     if kind is None or not kind.is_number:
@@ -182,6 +188,8 @@ def _choice(
     kind = next((part.type for part in values if part.type is not None), None)
     if kind is None:
         return arithmetic.null(node)
+    if kind.family is Family.INTERVAL:
+        return _choice(node, [part.seconds for part in values], build, binder, tighten).interval
     if not kind.is_number:
         return _plain_choice(node, values, build)
 

@@ -8,7 +8,7 @@ the years 1 to 9999.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 
@@ -19,6 +19,7 @@ from planner.expressions import arithmetic
 from planner.expressions.coercion import in_one_zone, settle, text_literal, whole_literal
 from planner.expressions.scalar import Binder, Calendar, Scalar, Span, repeated, wrap
 from planner.sql import literals
+from planner.sql.constant_intervals import OF_AGE, added_up, interval_parts
 from planner.sql.datetimes import floor
 from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import Age, around, cast_sql, copied, instant_sql, local_sql, position_of
@@ -82,7 +83,10 @@ def refused_clock(node: exp.Expr, binder: Binder) -> Scalar:
 def extracted(node: exp.Expr, binder: Binder) -> Scalar:
     """EXTRACT(field FROM datetime), a numeric, so that division keeps its fraction. Raises: UnsupportedSQL."""
     field = field_name(node.this)
-    part = moment_argument(node.expression, binder)
+    part = binder.scalar(node.expression)
+    if part.is_interval and field == "EPOCH":
+        return replace(part.seconds, node=node)
+    part = _moment_of(part, binder)
     if part.is_null:
         return arithmetic.null(node)
     assert part.type is not None, "typed"
@@ -242,8 +246,11 @@ def shifted(node: exp.Expr, binder: Binder) -> Scalar:
     if not isinstance(interval, exp.Interval) or isinstance(start, exp.Interval):
         hint = "add an interval to a date, or subtract it from one"
         raise UnsupportedSQL("this use of an interval is not supported", hint=hint, at=node)
+    part = binder.scalar(start)
+    if part.is_interval:
+        return arithmetic.combined(node, part.seconds, binder.scalar(interval).seconds, binder).interval
     amount, unit = literals.interval_of(interval, _MOST)
-    part = moment_argument(start, binder)
+    part = _moment_of(part, binder)
     if part.is_null:
         return part
     by_calendar = unit not in _TIMES and part.has_zone and binder.zone != UTC
@@ -257,7 +264,7 @@ def shifted(node: exp.Expr, binder: Binder) -> Scalar:
         return _moment(node, _TIMESTAMP, instant_sql(moved, binder.zone), _widened(span, days + 1), zoned=True)
     if unit in ("DAY", "WEEK"):
         days = amount * (7 if unit == "WEEK" else 1) * (-1 if isinstance(node, exp.Sub) else 1)
-        calendar = None if part.calendar is None else Calendar(part.calendar.unit, part.calendar.days + days)
+        calendar = _later(part.calendar, days)
         return _moment(node, _TIMESTAMP, moved, _moved(span, days), zoned=part.has_zone, calendar=calendar)
     return _moment(node, _TIMESTAMP, moved, _widened(span, _reach(abs(amount), unit)), zoned=part.has_zone)
 
@@ -356,16 +363,21 @@ def _reach(amount: int, unit: str) -> int:
 
 
 def of_days(node: exp.Expr, left: Scalar, right: Scalar, binder: Binder) -> Scalar:
-    """`date - date` (days) and `date + 3` or `date - 3` (a date). Raises: UnsupportedSQL for other operands."""
+    """`date - date` (days), other differences (an interval), `date + 3` and `date - 3` (a date).
+
+    Raises: UnsupportedSQL for other operands.
+    """
     days = right
     if isinstance(node, exp.Add) and right.type == _DATE:
         left, days = right, left
-    if isinstance(node, exp.Sub) and (left.type == _DATE or right.type == _DATE) and not days.is_number:
-        left, right = settle(left, _DATE, binder), settle(right, _DATE, binder)
-        if left.type == _DATE and right.type == _DATE:
-            (a, x), (b, y) = bounded_moment(left), bounded_moment(right)
-            days_between = exp.Sub(this=wrap(a), expression=wrap(b))
-            return arithmetic.whole_number(node, days_between, (x[0] - y[1]).days, (x[1] - y[0]).days)
+    if isinstance(node, exp.Sub) and not (days.is_number or days.is_interval):
+        if left.type == _DATE or right.type == _DATE:
+            left, right = settle(left, _DATE, binder), settle(right, _DATE, binder)
+        if left.type != _DATE or right.type != _DATE:
+            return _of_difference(node, "EPOCH", (left, right), binder).interval
+        (a, x), (b, y) = bounded_moment(left), bounded_moment(right)
+        days_between = exp.Sub(this=wrap(a), expression=wrap(b))
+        return arithmetic.whole_number(node, days_between, (x[0] - y[1]).days, (x[1] - y[0]).days)
     if left.type == _DATE and isinstance(node, (exp.Add, exp.Sub)) and days.is_number and not days.is_null:
         if _is_computed(days):
             return _by_days(node, left, days)
@@ -373,10 +385,10 @@ def of_days(node: exp.Expr, left: Scalar, right: Scalar, binder: Binder) -> Scal
         sql, span = bounded_moment(left)
         step = _whole(count)
         step_days = -count if isinstance(node, exp.Sub) else count
-        calendar = None if left.calendar is None else Calendar(left.calendar.unit, left.calendar.days + step_days)
+        calendar = _later(left.calendar, step_days)
         moved = type(node)(this=wrap(sql), expression=step)
         return _moment(node, _DATE, moved, _moved(span, step_days), calendar=calendar)
-    hint = "write extract(epoch FROM a - b), its seconds, or CAST(a AS DATE) - CAST(b AS DATE), its days"
+    hint = "add an INTERVAL, or a whole number of them: x + n * INTERVAL '1 second'"
     raise UnsupportedSQL("this arithmetic with times is not supported", hint=hint, at=node)
 
 
@@ -436,6 +448,15 @@ def bounded_moment(part: Scalar) -> tuple[exp.Expr, Span]:
     return exp.Case().when(exp.Between(this=sql, low=low, high=high), copied(sql), copy=False), (first, last)
 
 
+def _later(calendar: Calendar | None, days: int) -> Calendar | None:
+    """The steps moved by so many days; days and weeks stay the same steps after whole ones of them."""
+    if calendar is None:
+        return None
+    cycle = {"day": 1, "week": 7}.get(calendar.unit)
+    moved = calendar.days + days
+    return Calendar(calendar.unit, moved if cycle is None else moved % cycle)
+
+
 def _widened(span: Span, days: int) -> Span | None:
     try:
         return span[0] - timedelta(days=days + 1), span[1] + timedelta(days=days + 1)
@@ -453,9 +474,14 @@ def _moved(span: Span, days: int) -> Span | None:
 
 def moment_argument(node: exp.Expr, binder: Binder) -> Scalar:
     """A date, a timestamp, or the literal NULL. Raises: UnsupportedSQL for anything else."""
-    part = settle(binder.scalar(node), SqlType(Family.TIMESTAMPTZ), binder)
+    return _moment_of(binder.scalar(node), binder)
+
+
+def _moment_of(part: Scalar, binder: Binder) -> Scalar:
+    part = settle(part, SqlType(Family.TIMESTAMPTZ), binder)
     if not part.is_null and (part.type is None or not part.type.is_moment):
-        raise UnsupportedSQL(f"a date is needed here, not {part.kind}", at=part.node)
+        hint = "write extract(epoch FROM x), the seconds of an interval" if part.is_interval else None
+        raise UnsupportedSQL(f"a date is needed here, not {part.kind}", hint=hint, at=part.node)
     return part
 
 
@@ -486,62 +512,62 @@ _OF_A_DAY = {"HOUR": 23, "MINUTE": 59}
 
 
 def extracted_of_difference(node: exp.Expr, binder: Binder) -> Scalar:
-    """EXTRACT of a datetime, of a difference of datetimes, or of an age. Raises: UnsupportedSQL."""
+    """EXTRACT of a datetime, of an interval, or of an age. Raises: UnsupportedSQL."""
     operand = node.args["expression"].unnest()
     if isinstance(operand, Age):
         return _of_age(node, operand, binder)
-    if isinstance(operand, exp.Sub) and not any(
-        isinstance(part.unnest(), exp.Interval) for part in (operand.left, operand.right)
-    ):
-        right = binder.scalar(operand.right)
-        if right.type is not None and right.type.is_moment:
-            return _of_difference(node, operand, binder)
+    if isinstance(operand, exp.Sub) and not any(is_step(part) for part in (operand.left, operand.right)):
+        left, right = binder.scalar(operand.left), binder.scalar(operand.right)
+        if not (left.is_interval or right.is_interval):
+            return _of_difference(node, field_name(node.this), (left, right), binder)
     return extracted(node, binder)
 
 
-_LENGTHS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3_600, "DAY": _DAY, "WEEK": 7 * _DAY}
+_A_YEAR = 12
+"""The months from which EXTRACT(epoch) counts years of 365.25 days, and comparisons months of 30 days."""
 
 
-def in_seconds(node: exp.Expr) -> exp.Expr:
-    """A comparison of a difference with an interval, in seconds: `a - b > INTERVAL '30' MINUTE`; others unchanged.
+def interval(node: exp.Expr, binder: Binder) -> Scalar:
+    """An INTERVAL that the statement states, as its seconds. PostgreSQL compares months as 30 days."""
+    return binder.scalar(_whole(interval_seconds(node))).interval
 
-    PostgreSQL compares intervals as if a day had 24 hours, and a difference has no months.
 
-    >>> from sqlglot import parse_one
-    >>> in_seconds(parse_one("a - b > INTERVAL '30' MINUTE", dialect="postgres")).sql("postgres")
-    'EXTRACT(EPOCH FROM a - b) > 1800'
-    """
-    for side, other in (("this", "expression"), ("expression", "this")):
-        interval, difference = node.args[side].unnest(), node.args[other].unnest()
-        if isinstance(interval, exp.Interval) and isinstance(difference, exp.Sub):
-            amount, unit = literals.interval_of(interval, _MOST)
-            if unit in _LENGTHS:
-                seconds = exp.Extract(this=exp.var("EPOCH"), expression=copied(difference))
-                made = type(node)(**{other: seconds, side: _whole(amount * _LENGTHS[unit])})
-                made.meta.update(node.meta)
-                return made
-    return node
+def interval_seconds(node: exp.Expr) -> int:
+    """The whole seconds of a constant interval. Raises: UnsupportedSQL, also for a year outside of a comparison."""
+    steps = [literals.interval_of(part, _MOST) for part in interval_parts(node)]
+    if not steps:
+        hint = "write whole units, as in INTERVAL '1 day 12 hours'"
+        raise UnsupportedSQL("this interval is not supported", hint=hint, at=node)
+    if any(unit == "MONTH" and abs(amount) >= _A_YEAR for amount, unit in steps) and not _is_compared(node):
+        hint = "write INTERVAL '365 days'"
+        raise UnsupportedSQL("an interval of years is only supported in comparisons", hint=hint, at=node)
+    return sum(amount * OF_AGE[unit] for amount, unit in steps)
+
+
+def _is_compared(node: exp.Expr) -> bool:
+    return isinstance(around(node, exp.Paren), exp.Predicate)
 
 
 def age(node: exp.Expr, binder: Binder) -> Scalar:
-    """Refuse age(a, b) outside of EXTRACT: its months have no fixed length. Raises: UnsupportedSQL."""
+    """`age(a, b)` in a comparison, as its seconds; refused elsewhere, since its months have no fixed length."""
+    if _is_compared(node):
+        return binder.scalar(added_up(node, OF_AGE)).interval
     hint = "write extract(year FROM age(a, b)), or CAST(a AS DATE) - CAST(b AS DATE), a number of days"
-    raise UnsupportedSQL("age() is only supported within extract()", hint=hint, at=node)
+    raise UnsupportedSQL("age() is only supported within extract() and comparisons", hint=hint, at=node)
 
 
-def _of_difference(node: exp.Expr, operand: exp.Sub, binder: Binder) -> Scalar:
+def _of_difference(node: exp.Expr, field: str, sides: Sequence[Scalar], binder: Binder) -> Scalar:
     """EXTRACT of a difference of timestamps: its seconds, or its whole days.
 
     PostgreSQL's difference has days of 24 hours and no months, so both follow from the seconds.
     """
-    parts = [moment_argument(side, binder) for side in (operand.left, operand.right)]
+    parts = [_moment_of(side, binder) for side in sides]
     if any(part.is_null for part in parts):
         return arithmetic.null(node)
     parts = parts if binder.zone == UTC else in_one_zone(node, parts, binder.zone)
     if all(part.type is not None and part.type.family is Family.DATE for part in parts):
         hint = "a difference of dates is a number of days; write (a - b) * 86400 for its seconds"
         raise UnsupportedSQL("extract() of a number of days is not supported", hint=hint, at=node)
-    field = field_name(node.this)
     if field not in ("EPOCH", "DAY", "HOUR", "MINUTE", "SECOND"):
         hint = "write extract(epoch FROM a - b) / 3600 for its hours, / 60 for its minutes"
         raise UnsupportedSQL(

@@ -62,22 +62,21 @@ _CLOCK = Function("-> timestamp or date", "replaced by a literal before anything
 _TIMES = (Family.TIMESTAMP, Family.TIMESTAMPTZ)
 
 
-def _compared(node: exp.Expr, binder: Binder) -> Scalar:
-    return predicates.compared(datetimes.in_seconds(node), binder)
-
-
 _A_DAY = exp.Interval(this=exp.Literal.string("1"), unit=exp.var("DAY"))
 
 
 def _added_or_multiplied(node: exp.Expr, binder: Binder) -> Scalar:
     """`+`, `-` and `*` of numbers; `+` and `-` of datetimes."""
     assert isinstance(node, exp.Binary), "an operator"
-    if any(datetimes.is_step(part) for part in (node.left, node.right)):
+    steps = [datetimes.is_step(part) for part in (node.left, node.right)]
+    if any(steps) and not all(steps):
         return datetimes.shifted(node, binder)
     left, right = binder.scalar(node.left), binder.scalar(node.right)
     if isinstance(right.plain, exp.Parameter) and left.type is not None and left.type.family in _TIMES:
-        sample(right.plain, SqlType(Family.OTHER))  # nothing else subtracted from a time has an answer
+        sample(right.plain, SqlType(Family.INTERVAL))  # nothing else subtracted from a time has an answer
         return datetimes.shifted(type(node)(this=node.left, expression=_A_DAY), binder)
+    if left.is_interval and right.is_interval and not isinstance(node, exp.Mul):
+        return arithmetic.combined(node, left.seconds, right.seconds, binder).interval
     if any(part.type is not None and part.type.is_moment for part in (left, right)):
         return datetimes.of_days(node, left, right, binder)
     return arithmetic.combined(node, left, right, binder)
@@ -97,7 +96,8 @@ TABLE: dict[type[exp.Expr], Function] = {
     # numbers
     exp.Add: Function("numbers -> number; date + whole number; datetime + interval -> timestamp", _ARITHMETIC,
         _added_or_multiplied, _BOTH),
-    exp.Sub: Function("as +; date - date -> days", _ARITHMETIC, _added_or_multiplied, _BOTH),
+    exp.Sub: Function("as +; date - date -> days; timestamp - timestamp -> interval", _ARITHMETIC,
+        _added_or_multiplied, _BOTH),
     exp.Mul: Function("numbers -> number", _ARITHMETIC, _added_or_multiplied, _BOTH),
     exp.Div: Function("numbers -> number; whole ones drop the fraction", "NULL where the denominator is 0",
         of_number.quotient, _BOTH | {"typed", "safe"}),
@@ -160,8 +160,10 @@ TABLE: dict[type[exp.Expr], Function] = {
     # dates
     exp.Extract: Function("field, datetime -> numeric; date_part -> double", "NULL outside the years 1 to 9999",
         datetimes.extracted_of_difference, _BOTH),
-    Age: Function("two datetimes -> an interval, in EXTRACT(year | month | day FROM age(a, b)) alone",
+    Age: Function("two datetimes -> an interval, in EXTRACT and in comparisons",
         "NULL outside the years 1 to 9999", datetimes.age, _BOTH),
+    exp.Interval: Function("literal -> interval", "a literal that is in range", datetimes.interval,
+        frozenset({"this", "unit"})),
     exp.ToChar: Function("datetime, literal format -> text", "known patterns; NULL outside the years 1 to 9999",
         strings.to_char, frozenset({"this", "format"})),
     exp.Date: Function("datetime, literal -> date", "as CAST(x AS DATE)", _day, _ONE),
@@ -181,12 +183,12 @@ TABLE: dict[type[exp.Expr], Function] = {
     exp.DateBin: Function("literal step, datetime, literal origin -> timestamp", "NULL outside the years 1 to 9999",
         made_dates.date_bin, frozenset({"this", "expression", "unit"})),
     # conditions
-    exp.EQ: Function(_COMPARES, _EXACT, _compared, _BOTH),
-    exp.NEQ: Function(_COMPARES, _EXACT, _compared, _BOTH),
-    exp.LT: Function(_COMPARES, _EXACT, _compared, _BOTH),
-    exp.LTE: Function(_COMPARES, _EXACT, _compared, _BOTH),
-    exp.GT: Function(_COMPARES, _EXACT, _compared, _BOTH),
-    exp.GTE: Function(_COMPARES, _EXACT, _compared, _BOTH),
+    exp.EQ: Function(_COMPARES, _EXACT, predicates.compared, _BOTH),
+    exp.NEQ: Function(_COMPARES, _EXACT, predicates.compared, _BOTH),
+    exp.LT: Function(_COMPARES, _EXACT, predicates.compared, _BOTH),
+    exp.LTE: Function(_COMPARES, _EXACT, predicates.compared, _BOTH),
+    exp.GT: Function(_COMPARES, _EXACT, predicates.compared, _BOTH),
+    exp.GTE: Function(_COMPARES, _EXACT, predicates.compared, _BOTH),
     exp.Between: Function("three values of one type -> boolean", _EXACT,
         predicates.between, frozenset({"this", "low", "high", "symmetric"})),
     exp.In: Function("value, literals -> boolean", _EXACT, predicates.listed, frozenset({"this", "expressions"})),
@@ -208,7 +210,6 @@ TABLE: dict[type[exp.Expr], Function] = {
 PARTS: dict[type[exp.Expr], frozenset[str]] = {
     **{node: row.parts for node, row in TABLE.items()},
     exp.If: frozenset({"this", "true"}),
-    exp.Interval: frozenset({"this", "unit"}),
     exp.Var: _ONE,
     exp.DataType: frozenset({"this", "nested", "expressions", "kind"}),
     exp.Dot: _BOTH,

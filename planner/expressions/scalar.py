@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from typing import Protocol
@@ -120,6 +120,22 @@ class Scalar:
     def is_number(self) -> bool:
         """Does arithmetic accept it?"""
         return self.is_null or (self.type is not None and self.type.is_number)
+
+    @property
+    def is_interval(self) -> bool:
+        """Is it a length of time? Its SQL, both forms and its digits are those of its seconds."""
+        return self.type is not None and self.type.family is Family.INTERVAL
+
+    @property
+    def seconds(self) -> Scalar:
+        """An interval as the number of its seconds; any other value as it is."""
+        kind = SqlType(Family.FLOAT) if self.digits is None else self.digits.type
+        return replace(self, type=kind) if self.is_interval else self
+
+    @property
+    def interval(self) -> Scalar:
+        """A number of seconds as an interval."""
+        return self if self.is_null else replace(self, type=SqlType(Family.INTERVAL))
 
     @property
     def drops_fractions(self) -> bool:

@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from planner.errors import StatementTooComplex
 from planner.limits import MAX_PUBLIC_ROWS
-from planner.parsing.spellings import written_interval
+from planner.sql.constant_intervals import written_interval
 from planner.sql.literals import constant, moment, moment_sql
 from planner.sql.trees import cast_sql, copied, fold, nodes, own_name
 

@@ -19,8 +19,8 @@ from typing import Any
 from sqlglot import exp
 
 from planner.errors import InvalidSyntax, PlannerError, StatementTooComplex, UnsupportedSQL
-from planner.parsing.spellings import written_interval
 from planner.schema import Column, Table
+from planner.sql.constant_intervals import written_interval
 from planner.sql.datetimes import floor
 from planner.sql.literals import midnight, moment, moment_sql, number, number_sql, value_sql
 from planner.sql.trees import bound_column, cast_sql, copied, fold, from_items, named_as, named_sql, nodes, own_name

@@ -41,7 +41,6 @@ from planner.parsing.times import (
     bins,
     computed_intervals,
     finite,
-    interval_comparisons,
     interval_sums,
     named_moments,
     overlaps,
@@ -182,7 +181,6 @@ def _write_out(tree: exp.Query, tokens: Sequence[Token], upper: str) -> None:
         interval_sums(tree)
         overlaps(tree)
         computed_intervals(tree)
-        interval_comparisons(tree)
         written_intervals(tree)
     if any(name in upper for name in ("'NOW'", "'TODAY'", "'YESTERDAY'", "'TOMORROW'")):
         named_moments(tree)

@@ -1,7 +1,7 @@
-"""Rewrite times as people write them: sums of units, comparisons with an interval, OVERLAPS, parts of age().
+"""Rewrite times as people write them: sums of units, OVERLAPS, the seconds of age().
 
-Each function changes a tree in place, and leaves unknown forms to the grammar. PostgreSQL compares intervals by their
-seconds, with days of 24 hours and months of 30 days, and adds months before days before seconds.
+Each function changes a tree in place, and leaves unknown forms to the grammar. PostgreSQL adds months before days
+before seconds.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from functools import reduce
 
 from sqlglot import exp
 
-from planner.parsing.spellings import interval_parts
+from planner.sql.constant_intervals import OF_AGE, added_up, interval_parts
 from planner.sql.literals import constant, constant_text, interval_of
-from planner.sql.trees import MIRRORED, Age, cast_sql, copied, nodes
+from planner.sql.trees import Age, cast_sql, copied, nodes
 
 _MOST_NODES = 40
 """The most nodes of an end of OVERLAPS, which is written up to eight times."""
@@ -23,8 +23,7 @@ _SECONDS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3600, "DAY": 86_400, "WEEK": 604_
 
 _MOST_UNITS = dict.fromkeys(_SECONDS, 10**9)
 
-_OF_AGE = {"YEAR": 31_104_000, "MONTH": 2_592_000, "DAY": 86_400, "HOUR": 3600, "MINUTE": 60, "SECOND": 1}
-_EPOCH_OF_AGE = _OF_AGE | {"YEAR": 31_557_600}
+_EPOCH_OF_AGE = OF_AGE | {"YEAR": 31_557_600}
 """In EXTRACT(EPOCH) a year has 365.25 days."""
 
 
@@ -49,75 +48,13 @@ def interval_sums(tree: exp.Expr) -> None:
                 node.replace(reduce(lambda moved, part: type(node)(this=moved, expression=part), parts, node.this))
 
 
-def interval_comparisons(tree: exp.Expr) -> None:
-    """Write `a - b > INTERVAL '7 days'` as a comparison of seconds; also of age(a, b).
-
-    >>> from sqlglot import parse_one
-    >>> tree = parse_one("SELECT a - b < INTERVAL '2 HOUR'", dialect="postgres")
-    >>> interval_comparisons(tree)
-    >>> tree.sql("postgres")
-    'SELECT EXTRACT(EPOCH FROM a - b) < 7200'
-    """
-    for node in nodes(tree):
-        if isinstance(node, exp.Between):
-            ends = [_seconds(node.args[name]) for name in ("low", "high")]
-            passed = _passed(node.this)
-            if passed is not None and ends[0] is not None and ends[1] is not None:
-                node.set("this", passed)
-                node.set("low", ends[0])
-                node.set("high", ends[1])
-        elif type(node) in MIRRORED:
-            for one, other in (("this", "expression"), ("expression", "this")):
-                passed, end = _passed(node.args[one]), _seconds(node.args[other])
-                if passed is not None and end is not None:
-                    node.set(one, passed)
-                    node.set(other, end)
-
-
-def _passed(node: exp.Expr) -> exp.Expr | None:
-    """The seconds of a difference or an age; None for anything else."""
-    inner = node.unnest()
-    if isinstance(inner, Age):
-        return _added_up(inner, _OF_AGE)
-    if not isinstance(inner, exp.Sub):
-        return None
-    moved = any(isinstance(constant(one), exp.Interval) for one in (inner.left, inner.right))
-    return None if moved else _extract("EPOCH", inner)
-
-
-def _seconds(node: exp.Expr) -> exp.Expr | None:
-    parts = interval_parts(node.unnest())
-    if not parts:
-        return None
-    total = 0
-    for part in parts:
-        amount, unit = interval_of(part, _MOST_UNITS)
-        total += amount * _SECONDS[unit]
-    number = exp.Literal.number(abs(total))
-    return number if total >= 0 else exp.Paren(this=exp.Neg(this=number))
-
-
 def ages(tree: exp.Expr) -> None:
     """Write extract(epoch FROM age(a, b)) as the sum of the age's parts."""
     for node in nodes(tree):
         if isinstance(node, exp.Extract) and node.this.name.upper() == "EPOCH":
             inner = node.expression.unnest()
             if isinstance(inner, Age):
-                node.replace(exp.Paren(this=_added_up(inner, _EPOCH_OF_AGE)))
-
-
-def _added_up(age: Age, lengths: dict[str, int]) -> exp.Expr:
-    parts: list[exp.Expr] = [
-        exp.Mul(this=_extract(field, copied(age)), expression=exp.Literal.number(length))
-        for field, length in lengths.items()
-    ]
-    return reduce(lambda total, part: exp.Add(this=total, expression=part), parts)
-
-
-def _extract(field: str, of: exp.Expr) -> exp.Extract:
-    written = exp.Extract(this=exp.var(field), expression=of)
-    written.meta.update(of.meta)
-    return written
+                node.replace(exp.Paren(this=added_up(inner, _EPOCH_OF_AGE)))
 
 
 def overlaps(tree: exp.Expr) -> None:

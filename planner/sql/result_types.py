@@ -26,11 +26,13 @@ _SHOWN: Mapping[Family, tuple[ResultType, str | None]] = {
     Family.DATE: ("date", "TEXT"),
     Family.TIMESTAMP: ("timestamp", "TEXT"),
     Family.TIMESTAMPTZ: ("timestamptz", "TEXT"),
+    Family.INTERVAL: ("interval", None),
 }
 """The result type of each SQL type in public answers, and the cast that asks for it; None: no cast. Datetimes become
 ISO text, which every driver can hold.
 """
-_NO_KEYS = frozenset({Family.FLOAT, Family.TIMESTAMPTZ, Family.UUID, Family.TIME, Family.INET, Family.OTHER})
+_NO_KEYS = frozenset({Family.FLOAT, Family.TIMESTAMPTZ, Family.UUID, Family.TIME, Family.INET, Family.OTHER,
+                      Family.INTERVAL})  # fmt: skip
 _KEYS = {family: shown for family, (shown, _) in _SHOWN.items() if family not in _NO_KEYS}
 MOMENTS: Mapping[ResultType, Family] = {
     "date": Family.DATE,

@@ -13,10 +13,15 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal
 
-ResultType = Literal["int8", "float4", "float8", "numeric", "text", "bool", "date", "timestamp", "timestamptz"]
+ResultType = Literal[
+    "int8", "float4", "float8", "numeric", "text", "bool", "date", "timestamp", "timestamptz", "interval"
+]  # fmt: skip
 
 NUMBERS: frozenset[ResultType] = frozenset({"int8", "float4", "float8", "numeric"})
 """Result types that arithmetic over released values accepts."""
+
+MEASURED: frozenset[ResultType] = NUMBERS | {"interval"}
+"""Result types whose noisy values have a 95% interval; of lengths of time its ends are seconds."""
 
 
 class Family(Enum):
@@ -36,6 +41,7 @@ class Family(Enum):
     TIMESTAMP = "timestamp"
     TIMESTAMPTZ = "timestamptz"
     UUID = "uuid"
+    INTERVAL = "interval"  # no column has it; in SQL a value is its seconds, a number
     TIME = "time"
     INET = "inet"
     ENUM = "enum"  # its labels are structure; in SQL a value is its label's text, ordered by `planner.sql.literals`

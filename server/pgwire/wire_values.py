@@ -112,6 +112,7 @@ WIRE_TYPES: Mapping[int, WireType] = MappingProxyType(
         1043: _TEXT,  # varchar
         1082: _of("date"),
         1114: _of("timestamp"),
+        1186: _of("interval"),
         # date_trunc of a date has a time zone in PostgreSQL: the session's, which is UTC.
         1184: WireType(
             frozenset({"timestamptz", "timestamp"}), lambda cell, _: _at_utc(cell), _of("timestamptz").binary
@@ -176,7 +177,7 @@ ARRAY_PARAMETERS: Mapping[int, Parameter[tuple[Element, ...]]] = MappingProxyTyp
 """By the array's OID; one dimension. A text array is read up to MAX_ELEMENTS + 1 elements, and refused later."""
 
 
-_ONLY_BOUND = ("int2", "int4", "float4", "bpchar", "varchar", "interval", "uuid", "time", "inet")
+_ONLY_BOUND = ("int2", "int4", "float4", "bpchar", "varchar", "uuid", "time", "inet")
 
 _OIDS: Mapping[str, int] = MappingProxyType(
     {**{kind: types[kind].oid for kind in _ONLY_BOUND}, **{kind: forms.oid for kind, forms in RESULT_TYPES.items()}}

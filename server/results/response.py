@@ -17,7 +17,7 @@ from planner.planning.contribution_bounds import amount_of
 from planner.planning.mechanism_choice import CENTRED
 from planner.released_expression import Apply, KeyValue, Output, ReleasedValue, RowCount
 from planner.sql.datetimes import moment_text
-from planner.sql.sql_types import NUMBERS, ResultType
+from planner.sql.sql_types import MEASURED, NUMBERS, ResultType
 from privacy.noisy_answer import CLIPPED_SHARE, NoisyAnswer
 from privacy.registry import MECHANISMS
 from server.answer_columns import NOTHING, CellColumn, LazyRows
@@ -307,7 +307,7 @@ class _Answers:
         taus = np.stack(
             [plan.releases[release].weight_bound * noisy[release].tau[groups] for release in used], axis=1
         )
-        intervals = _intervals(column, groups) if output.type in NUMBERS else NOTHING
+        intervals = _intervals(column, groups) if output.type in MEASURED else NOTHING
         bounds: CellColumn[tuple[float, ...] | None] = CellColumn((taus,), lambda rows: [tuple(row) for row in rows])
         moved = bool(np.any(released.value[groups] != column.value[groups]))
         raw = _cells(output, released, texts, groups) if moved else NOTHING
@@ -355,6 +355,8 @@ def _typed(output: Output, value: float, texts: Sequence[str]) -> Cell:
         return round(value)
     if output.type == "bool":
         return value != 0.0
+    if output.type == "interval":
+        return RESULT_TYPES["interval"].cell(value)
     if isinstance(output.expression, ReleasedValue) and output.type not in NUMBERS:
         return RESULT_TYPES[output.type].cell(_moment(value, output.type))
     return value if output.type in NUMBERS else RESULT_TYPES[output.type].cell(texts[int(value)])
@@ -394,7 +396,7 @@ def _low_precision(
         used = releases_used(output.expression)
         if any(plan.releases[release].ranked is not None for release in used):
             low_precision |= np.logical_or.reduce([noisy[release].may_be_clipped[groups] for release in used])
-        elif used and output.type in NUMBERS:
+        elif used and output.type in MEASURED:
             value, low, high = column.value[groups], column.low[groups], column.high[groups]
             width = high - low if two_sided else np.where(low > 0, 0.0, np.inf)
             low_precision |= (low <= high) & ~(width <= np.abs(value))

@@ -335,6 +335,36 @@ def _packed_interval(raw: bytes) -> IntervalText:
     return IntervalText(f"{months} months {days} days {micros} microseconds")
 
 
+def interval_text(seconds: float) -> str:
+    """The text of a length of time, of days of 24 hours, as PostgreSQL writes it.
+
+    >>> interval_text(93784.5), interval_text(-86400.0), interval_text(0.000001)
+    ('1 day 02:03:04.5', '-1 days', '00:00:00.000001')
+    """
+    micros = round(seconds * 1_000_000)
+    days, rest = divmod(abs(micros), _DAY_US)
+    whole, fraction = divmod(rest, 1_000_000)
+    sign = "-" if micros < 0 else ""
+    clock = f"{sign}{whole // 3600:02}:{whole // 60 % 60:02}:{whole % 60:02}"
+    clock += f".{fraction:06}".rstrip("0") if fraction else ""
+    counted = f"{sign}{days} day{'' if days == 1 and not sign else 's'}"
+    return counted if days and not rest else f"{counted} {clock}" if days else clock
+
+
+def _seconds_of(text: str) -> timedelta:
+    """The length of time of a text of `interval_text`."""
+    found = _LENGTH.fullmatch(text)
+    assert found is not None, "a text of interval_text"
+    parts = {name: float(part or 0) for name, part in found.groupdict().items() if name != "sign"}
+    sign = -1 if found["sign"] else 1
+    return timedelta(days=parts.pop("days")) + sign * timedelta(**parts)
+
+
+_LENGTH = re.compile(
+    r"(?:(?P<days>-?\d+) days?)? ?(?:(?P<sign>-)?(?P<hours>\d\d):(?P<minutes>\d\d):(?P<seconds>\d\d(?:\.\d+)?))?"
+)
+
+
 def _packed_time(raw: bytes) -> str:
     """A time of day, a number of microseconds, as text."""
     seconds, micros = divmod(struct.unpack("!q", raw)[0], 1_000_000)
@@ -428,6 +458,16 @@ RESULT_TYPES: Mapping[ResultType, TypeForms] = MappingProxyType(
             parameter=Parameter(_zoned, lambda raw: _packed_moment(raw).replace(tzinfo=UTC)),
             cell=lambda value: zoned_text(str(value)),
         ),
+        "interval": TypeForms(
+            oid=1186,
+            length=16,
+            text=str,
+            binary=lambda cell: struct.pack("!qii", _seconds_of(str(cell)) // timedelta(microseconds=1), 0, 0),
+            arrow_type=lambda pa: pa.duration("us"),
+            arrow=lambda cell: _seconds_of(cell),
+            parameter=Parameter(lambda raw: IntervalText(read_text(raw)), _packed_interval),
+            cell=lambda value: interval_text(float(value or 0)),
+        ),
         "numeric": TypeForms(
             oid=1700,
             length=-1,
@@ -449,7 +489,6 @@ PARAMETERS: Mapping[int, Parameter[Element]] = MappingProxyType(
         23: Parameter(_read_whole, _packed_whole("!i")),  # int4
         869: Parameter(read_text, _packed_network),  # inet
         1083: Parameter(read_text, _packed_time),  # time
-        1186: Parameter(lambda raw: IntervalText(read_text(raw)), _packed_interval),  # interval
         2950: Parameter(read_text, lambda raw: str(uuid.UUID(bytes=raw))),  # uuid
     }
 )

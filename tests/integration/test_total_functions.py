@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from itertools import product
 
@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 from planner.errors import PlannerError, SensitivityUnbounded, UnsupportedSQL
+from planner.expressions import datetimes
 from planner.expressions.bind_scalar import bind_measure, bind_scalar
 from planner.expressions.intervals import Bounds
 from planner.parsing.parse import read
@@ -90,13 +91,21 @@ def test_every_function_is_total(connection: psycopg.Connection) -> None:
         _check(uses, connection)
 
 
+def test_a_mutant_that_bounds_a_difference_of_times_too_narrowly_is_caught(
+    connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(datetimes, "_DAY", 80_000)
+    with pytest.raises(AssertionError):
+        _check([use for text in _filled("{s} - {d}") for use in _uses(_parsed(text), NAMES[0])], connection)
+
+
 def _uses(node: exp.Expr, names: HostileNames) -> list[tuple[str, Bounds | None]]:
     """Both forms of an expression, the clamped one with its bounds; none where it is refused."""
     uses: list[tuple[str, Bounds | None]] = []
     with suppress(UnsupportedSQL, SensitivityUnbounded):
         scalar = bind_scalar(node, names)
         uses.append((to_sql(scalar.sql), None))
-        if scalar.is_number:
+        if scalar.is_number or scalar.is_interval:
             sql, bounds = bind_measure(node, names)
             uses.append((to_sql(sql), bounds))
     return uses
@@ -165,6 +174,7 @@ _OTHERWISE = {
     Family.NUMERIC: frozenset({Family.FLOAT}),  # of digits that nobody can count
     Family.FLOAT: frozenset({Family.NUMERIC}),  # sign(bigint)
     Family.TIMESTAMPTZ: frozenset({Family.TIMESTAMP}),  # at UTC
+    Family.OTHER: frozenset({Family.INTERVAL}),  # as seconds
 }
 """Where PostgreSQL has another type for the same values, ours."""
 
@@ -242,6 +252,7 @@ def test_fields_of_public_moments_on_both_databases(connection: psycopg.Connecti
 
 
 def _same(original: object, ours: object) -> bool:
+    original = original.total_seconds() if isinstance(original, timedelta) else original
     if isinstance(original, datetime) and isinstance(ours, str):  # with time zone: a cell is its text at UTC
         return original.astimezone(UTC).replace(tzinfo=None) == datetime.fromisoformat(ours)
     if isinstance(original, (int, float, Decimal)) and isinstance(ours, (int, float, Decimal)):

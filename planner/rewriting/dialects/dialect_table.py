@@ -26,6 +26,7 @@ _TYPES: Mapping[ResultType, str] = {
     "date": "DATE",
     "timestamp": "TIMESTAMP",
     "timestamptz": "TIMESTAMPTZ",
+    "interval": "INTERVAL",
 }
 
 

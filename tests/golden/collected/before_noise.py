@@ -100,11 +100,13 @@ def _sorted(rows: Sequence[Row]) -> list[Row]:
 
 
 def plain(value: object) -> object:
-    """Numbers as floats, moments and texts as text; a number that was sent as text is the number."""
+    """Numbers and seconds as floats, moments and texts as text; a number that was sent as text is the number."""
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, int | float | Decimal | Fraction):
         return float(value)
+    if isinstance(value, timedelta):
+        return value.total_seconds()
     if isinstance(value, datetime):
         return value.replace(tzinfo=None).isoformat(" ")
     if isinstance(value, date):

@@ -95,6 +95,33 @@ DATES = (
     "WHERE order_date > '2024-11-01' AND shipped_date < '2025-01-01' GROUP BY 1",
     "SELECT sum(date_part('years', birth_date)), sum(date_part('mons', birth_date)), "
     "sum(date_part('weeks', birth_date)) FROM patients",
+    "SELECT avg(shipped_date::timestamp - order_date) FROM orders",
+    "SELECT channel, extract(epoch FROM avg(shipped_date::timestamp - order_date)) / 86400 AS days FROM orders "
+    "GROUP BY 1",
+    "SELECT channel, extract(epoch FROM sum(shipped_date - order_date::timestamp) / count(shipped_date)) / 3600 AS "
+    "passed FROM orders GROUP BY 1 HAVING avg(shipped_date - order_date::timestamp) > INTERVAL '1 hour' "
+    "ORDER BY passed DESC",
+    "SELECT round(extract(epoch FROM sum(shipped_date - order_date::timestamp) FILTER (WHERE order_date > "
+    "'2024-01-01')) / 3600) FROM orders",
+    "SELECT avg(CASE WHEN order_id % 2 = 0 THEN shipped_date::timestamp - order_date ELSE INTERVAL '36 hours' END) "
+    "FROM orders",
+    "SELECT avg(coalesce(shipped_date::timestamp - order_date, INTERVAL '2 days 12 hours')) FROM orders",
+    "SELECT count(*) FROM (SELECT shipped_date::timestamp - order_date AS passed FROM orders) AS t "
+    "WHERE passed > INTERVAL '2 days 12 hours' AND extract(epoch FROM passed) < 864000",
+    "SELECT count(*) FROM orders WHERE shipped_date::timestamp - order_date IN (INTERVAL '3 days', '120 hours')",
+    "SELECT count(*) FROM orders WHERE (shipped_date::timestamp - order_date) + INTERVAL '1 day' BETWEEN "
+    "INTERVAL '1 day' AND INTERVAL '1 year'",
+    "SELECT avg(greatest(least(shipped_date::timestamp - order_date, INTERVAL '5 days'), INTERVAL '1 day')) "
+    "FROM orders",
+    "SELECT channel, extract(epoch FROM date_trunc('hour', avg(shipped_date - order_date::timestamp))) / 3600, "
+    "rank() OVER (ORDER BY avg(shipped_date - order_date::timestamp)) FROM orders GROUP BY 1",
+    "SELECT count(*) FROM (SELECT customer_id, min(date_trunc('week', order_date)) AS first, "
+    "max(order_date::timestamp) AS last FROM orders GROUP BY 1) AS t WHERE last - first < INTERVAL '100 days'",
+    "SELECT week, count(*) FROM (SELECT customer_id, date_trunc('week', order_date) AS week, min(date_trunc('week', "
+    "order_date)) OVER (PARTITION BY customer_id) AS first FROM orders) AS t WHERE week = first AND week IS NOT NULL "
+    "GROUP BY 1",
+    "SELECT order_week + interval '7 days' AS after, count(*) FROM (SELECT date_trunc('week', order_date) AS "
+    "order_week FROM orders) AS t GROUP BY 1",
 )
 """Over private rows."""
 

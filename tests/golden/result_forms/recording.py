@@ -37,6 +37,7 @@ CELLS: dict[ResultType, list[Cell]] = {
      "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999", "2024-05-17 12:30:00.5"],
     "timestamptz": [None, *cells_of("timestamptz", ["2000-01-01 00:00:00", "0001-01-01 00:00:00",
      "2024-05-17 12:30:00.5"])],
+    "interval": [None, *cells_of("interval", [0, 1.5, -93784.000001, 86400, -86400, 1e9])],
 }  # fmt: skip
 """NULL, ends, zeros of both signs, what is not finite, days far away, midnight, what CSV and spreadsheets mistake."""
 

@@ -6,7 +6,7 @@ import math
 import random
 import re
 from collections.abc import Iterator
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 
 import psycopg
@@ -110,7 +110,8 @@ def test_a_cast_that_changes_a_value_is_not_dropped(connection: psycopg.Connecti
 
 
 def _same(found: object, expected: object) -> bool:
-    """Numbers of any type; a moment of a zone as that at UTC, as all of the planner's are."""
+    """Numbers of any type; a moment of a zone as that at UTC, as all of the planner's are; seconds of intervals."""
+    expected = expected.total_seconds() if isinstance(expected, timedelta) else expected
     if isinstance(found, (int, float, Decimal)) and isinstance(expected, (int, float, Decimal)):
         return math.isclose(found, expected, rel_tol=1e-9, abs_tol=1e-12)
     if isinstance(found, datetime) and isinstance(expected, datetime):
