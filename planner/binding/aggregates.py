@@ -254,12 +254,7 @@ def on_grid(call: exp.Expr, argument: exp.Expr, scope: Scope) -> tuple[exp.Expr,
         shown = "int8"
     step = 1.0 if bounds.whole else None if scalar.digits is None else float(10.0**-scalar.digits.scale)
     grid = Grid.over(bounds.lo, bounds.hi, step, shown)
-<<<<<<< HEAD
-    known = (scope.declared(column)[1] for column in columns_of(sql))
-    declared = any(one.range is not None or one.dates is not None for one in known)
-=======
     declared = any(one.range or one.dates for _, one in map(scope.declared, columns_of(sql)))
->>>>>>> 58a23b5c (Averages, sums and ranks of intervals; MIN and LAG of times with a zone per person)
     if step is not None and grid.step > step and not declared:
         hint = "limit them, for example LEAST(x, 1000)"
         raise SensitivityUnbounded(
