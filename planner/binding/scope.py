@@ -175,7 +175,10 @@ class Tables:
         self.entries[self.entries.index(entry)] = made
 
     def names_a_person(self, columns: Collection[exp.Column]) -> bool:
-        """Do bound columns include the whole key of a person, of an owned row, or of a reference to the owner?"""
+        """Do bound columns include the whole key of a person, of an owned row, or of a reference to the owner?
+
+        Columns that the policy declares to determine the owner count, too.
+        """
         graph = ownership(self._schema, self._policy)
         held: dict[str, set[str]] = {}
         for alias, name in map(column_ref, columns):
@@ -192,6 +195,7 @@ class Tables:
             if not graph.is_owned(table.name):
                 continue
             leading = [key.columns for key in graph.owning_keys(table.name)]
+            leading += graph.keys_of_one_owner(table.name)
             if any(names.issuperset(key) for key in (*table.keys, *leading, graph.unit_key(table.name)) if key):
                 return True
         return False

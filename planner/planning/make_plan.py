@@ -237,8 +237,7 @@ def _plan(
         size=size,
         times=times,
         notes=(
-            *persons.notes,
-            *kept,
+            *dict.fromkeys((*persons.notes, *kept)),
             *rows_without_owner(bound, found),
             *partial_joins(bound, found.equalities, policy),
             *clamped_notes(bound, policy),

@@ -50,6 +50,7 @@ from functools import reduce
 from sqlglot import exp
 
 from planner.binding.bound_query import BoundQuery, BoundTable, PersonColumn, PersonTable
+from planner.binding.conditions import normal_form
 from planner.binding.derived_columns import EQUATE_THE_OWNER, OF_OTHERS
 from planner.errors import PlannerError, UnsupportedSQL
 from planner.group_domains.column_values import never_null
@@ -61,6 +62,7 @@ from planner.schema import Column, ForeignKey, Schema, Table
 from planner.sensitivity.groups_per_unit import groups_per_unit
 from planner.sensitivity.join_size import check_join_size, larger, whole_size
 from planner.sensitivity.join_steps import JoinSteps
+from planner.sensitivity.one_owner import note_of
 from planner.sensitivity.own_rows import check_owner_joins, rows_without_owner, with_own_rows
 from planner.sensitivity.provenance import OwnerPosition, Provenance, check_not_owned, provenance
 from planner.sensitivity.tuples_per_unit import tuples_per_unit
@@ -186,9 +188,7 @@ class _Made:
             return cls._of_public(entry, person, inside[0])
         parts = [_Part.of(one, inner, schema, entry) for one, inner in zip(person.selects, inside, strict=True)]
         unit = _unit(parts, policy)
-        hidden = not set(unit.columns) <= {column.column.name for column in person.columns}
-        if hidden:
-            parts = [part.with_owner(unit) for part in parts]
+        parts = [part.with_owner(unit) for part in parts]
         if len(parts) == 1 and person.partitions is not None:
             parts = [parts[0].with_row_key()]
         first = parts[0]
@@ -242,8 +242,8 @@ class _Part:
         """Raises: UnsupportedSQL if rows may belong to several people."""
         query, schema, policy = inner.query, inner.schema, inner.policy
         query, kept = with_own_rows(query, schema, policy)
-        found = provenance(query, schema, policy)
-        notes = (*inner.notes, *kept)
+        person, query, found, more = _of_one_owner(person, query, schema, policy)
+        notes = (*inner.notes, *kept, *more)
         orphans = _keys_of_orphans(found, person) if person.partitions is None else ()
         if orphans:
             there = _requiring(person, orphans).query.predicates[len(person.query.predicates) :]
@@ -269,7 +269,9 @@ class _Part:
         return cls(person, query, schema, policy, found, owner, units, inner.size(size), most, notes)
 
     def with_owner(self, unit: ForeignKey) -> _Part:
-        """Add the owner's key as columns that no statement names."""
+        """Add the owner's key as columns that no statement names, unless it is there."""
+        if {one.column.name for one in self.person.columns}.issuperset(unit.columns):
+            return self
         tables = self.found.equalities.tables
         added = []
         for name, (alias, above) in zip(unit.columns, self.owner.columns, strict=True):
@@ -350,6 +352,74 @@ class _Part:
         there = [exp.Is(this=bound_column(*one), expression=exp.Null(), negate=True) for one in unsure]
         add_conditions(select, there)
         return _computed(select, query, person, self.row_key)
+
+
+def _of_one_owner(
+    person: PersonTable, query: BoundQuery, schema: Schema, policy: Policy
+) -> tuple[PersonTable, BoundQuery, Provenance, tuple[str, ...]]:
+    """Group or part rows by their owner, too, if they are by a key that the policy declares to have one.
+
+    (one) is then proved as if the question had named the owner, so nothing rests on the declaration. If it is true,
+    the groups are the same. Parents that only find the owner are joined as tables of the query.
+
+    Returns: both, the provenance of the tuples, and a note for each key.
+    """
+    found = provenance(query, schema, policy)
+    used = _keys_declared(person, query, found, schema, policy)
+    if not used:
+        return person, query, found, ()
+    if found.completions:
+        added = tuple(BoundTable(one.alias, one.table.name, one.table) for one in found.completions)
+        joined = [condition for one in found.completions for condition in one.conditions]
+        query = replace(query, tables=(*query.tables, *added), predicates=normal_form([*query.predicates, *joined]))
+        found = provenance(query, schema, policy)
+    (owner,) = _people(found)
+    made: list[PersonColumn] = []
+    for place, (alias, name) in enumerate(owner.columns, 1):
+        known = found.equalities.tables[alias].column(name)
+        assert known is not None, "owner columns exist"
+        column, value = replace(known, name=f"owner{place}", nan=False), bound_column(alias, name)
+        made.append(PersonColumn(column, value, ColumnPolicy(), (alias, name), is_key=True, label=name))
+    names = tuple(one.column.name for one in made)
+    parts = person.partitions and {(*part, *names): position for part, position in person.partitions.items()}
+    read = [replace(one, value=_parted(one.value, owner.columns)) for one in person.columns]
+    person = replace(person, columns=(*read, *made), partitions=parts)
+    return person, query, found, tuple(dict.fromkeys(note_of(*one) for one in used))
+
+
+def _people(found: Provenance) -> list[OwnerPosition]:
+    """The owner positions, without rows that are units themselves."""
+    return [owner for owner in found.owners if not owner.orphan_of]
+
+
+def _keys_declared(
+    person: PersonTable, query: BoundQuery, found: Provenance, schema: Schema, policy: Policy
+) -> list[tuple[str, tuple[str, ...]]]:
+    """The tables and keys of `one_owner` by which rows are grouped or parted; none if the owner is known without."""
+    graph, find = ownership(schema, policy), found.equalities.find
+    declared = [(one, key) for one in query.tables for key in graph.keys_of_one_owner(one.table.name)]
+    owners = _people(found)
+    if not declared or len(owners) != 1 or any(one.nullable for one in found.completions):
+        return []
+    used = []
+    for part in person.parts:
+        try:
+            _leading(found, owners[0], person, part, schema, policy)
+        except UnsupportedSQL:
+            held = {find(one.key) for one in person.columns if one.key is not None and one.column.name in part}
+            keys = [(one, key) for one, key in declared if {find((one.alias, name)) for name in key} <= held]
+            used += [(one.table.name, key) for one, key in keys]
+    return used
+
+
+def _parted(value: exp.Expr, columns: Sequence[ColumnRef]) -> exp.Expr:
+    """Part the windows of a column by further columns."""
+    value = copied(value)
+    for window in value.find_all(exp.Window):
+        window.set(
+            "partition_by", [*(window.args.get("partition_by") or ()), *(bound_column(*one) for one in columns)]
+        )
+    return value
 
 
 def _keys_of_orphans(found: Provenance, person: PersonTable) -> tuple[str, ...]:

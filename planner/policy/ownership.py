@@ -30,6 +30,7 @@ class Ownership:
         self._references = {name: _references(name, schema, policy) for name in schema.tables}
         self._keys = {name: _owning(name, keys, policy) for name, keys in self._references.items()}
         self._depths = _depths(policy)
+        self._one_owner = {name: declared.one_owner for name, declared in policy.tables.items()}
         self._owned = self._closure()
         self._views = schema.views
         self._owning = {
@@ -85,6 +86,15 @@ class Ownership:
         keys = self.owning_keys(table)
         alone = len(keys) == 1 and self.unit_key(table) is None and self.depth(table, keys[0]) is None
         return keys[0] if alone else None
+
+    def keys_of_one_owner(self, table: str) -> tuple[tuple[str, ...], ...]:
+        """The columns that determine the owner by the policy: those of the row, and of the row above it."""
+        key = self.only_key(table)
+        if key is None:
+            return ()
+        here = dict(zip(key.key, key.columns, strict=True))
+        above = [one for one in self.keys_of_one_owner(key.references) if all(name in here for name in one)]
+        return (*self._one_owner.get(table, ()), *(tuple(here[name] for name in one) for one in above))
 
     def foreign_keys(self, table: str) -> tuple[ForeignKey, ...]:
         """All references of the table's rows, owning or not."""

@@ -97,14 +97,8 @@ WHERE ("l"."l_key" IS NULL OR "p"."o_orderkey" IS NOT NULL)'
         return select  # nothing to add, so nothing to copy
     completed = copied(select)
     for completion in completions:
-        key = completion.key
-        pairs = zip(key.columns, key.key, strict=True)
-        conditions = [
-            exp.EQ(this=bound_column(completion.child, name), expression=bound_column(completion.alias, parent))
-            for name, parent in pairs
-        ]
         parent = table_sql(completion.table, completion.alias)
-        completed.append("joins", exp.Join(this=parent, side="LEFT", on=conjunction(conditions)))
+        completed.append("joins", exp.Join(this=parent, side="LEFT", on=conjunction(completion.conditions)))
     last = [exp.or_(*(_is_null(*column) for column in columns)) for columns in ends]
     add_conditions(completed, [*(_filter(completion) for completion in completions), *last])
     return completed

@@ -7,6 +7,8 @@ the rows themselves or of the rows above them that the key belongs to:
     EXISTS (SELECT 1 FROM line b WHERE b.order_number = a.order_number)            as written
     EXISTS (SELECT 1 FROM line b WHERE b.order_number = a.order_number AND b.customer = a.customer)
 
+Groups and partitions by such a key are by the owner, too (`planner.planning.person_tables`).
+
 Proof that no privacy rests on the declaration (docs/mathematics.md, section 2.2). Let q be the question as written,
 and q* the one with these conditions. Only q* is planned: its owners are found, and (own) of `own_rows` is proved for
 it from keys and equal columns alone, or it is refused. So theorems 1.4 and 2.2 hold for q* over all data. If the
@@ -23,7 +25,7 @@ from itertools import count
 
 from sqlglot import exp
 
-from planner.binding.bound_query import BoundQuery, BoundTable
+from planner.binding.bound_query import BoundQuery, BoundTable, PersonTable
 from planner.binding.scope import generated_alias
 from planner.policy.ownership import Ownership, ownership
 from planner.policy.policy import Policy
@@ -31,6 +33,14 @@ from planner.schema import ForeignKey, Schema, Table
 from planner.sensitivity.column_equalities import Equalities
 from planner.sensitivity.provenance import join_equalities
 from planner.sql.trees import ColumnRef, bound_column
+
+
+def note_of(table: str, key: Sequence[str]) -> str:
+    """What an answer says where rows meet by a key that the policy declares to have one owner."""
+    return (
+        f"Rows of {table} meet by {', '.join(key)} only where their owner is the same, which the policy declares of "
+        "it. Rows without an owner's key meet none."
+    )
 
 
 @dataclass(frozen=True)
@@ -49,10 +59,7 @@ class Kept:
     @property
     def note(self) -> str:
         """What an answer says of it."""
-        return (
-            f"Rows of {self.table.name} meet by {', '.join(self.key)} only where their owner is the same, which the "
-            "policy declares of it. Rows without an owner's key meet none."
-        )
+        return note_of(self.table.name, self.key)
 
     @property
     def hint(self) -> str:
@@ -70,13 +77,14 @@ class _Row:
 
     Attributes:
       held: its columns that are there without those tables.
-      key: its only owning foreign key.
+      key, owner: its only owning foreign key, and the columns that hold it.
     """
 
     table: Table
     alias: str
     held: Mapping[str, ColumnRef]
     key: ForeignKey
+    owner: tuple[ColumnRef, ...]
     tables: tuple[BoundTable, ...] = ()
     conditions: tuple[exp.Expr, ...] = ()
 
@@ -111,21 +119,35 @@ class OneOwner:
         shared = [name for name in shared if equalities.same(ours.held[name], theirs.held[name])]
         known = self.policy.tables[ours.table.name].one_owner if declared else (tuple(shared),)
         key = next((key for key in known if key and set(key) <= set(shared)), None)
-        if key is None or set(ours.key.columns) <= set(shared):
+        tables, pairs = (*ours.tables, *theirs.tables), list(zip(ours.owner, theirs.owner, strict=True))
+        if key is None or (not tables and all(equalities.same(*pair) for pair in pairs)):
             return None
-        equal = [_equals((ours.alias, name), (theirs.alias, name)) for name in ours.key.columns]
-        conditions = (*ours.conditions, *theirs.conditions, *equal)
-        return Kept(ours.table, key, (*ours.tables, *theirs.tables), conditions)
+        conditions = (*ours.conditions, *theirs.conditions, *(_equals(*pair) for pair in pairs))
+        return Kept(ours.table, key, tables, conditions)
 
     def _above(self, entry: BoundTable) -> Iterator[_Row]:
         """The row, and those above it as long as each has one owning key, and is nobody itself."""
         graph = ownership(self.schema, self.policy)
-        key = graph.only_key(entry.table.name) if entry.rows is None else None
+        key = graph.only_key(entry.table.name)
+        if key is None:
+            return
+        if entry.person is not None:
+            yield from self._behind(entry, entry.person, key)
+            return
         held = {column.name: (entry.alias, column.name) for column in entry.table.columns}
-        row = None if key is None else _Row(entry.table, entry.alias, held, key)
+        row: _Row | None = _Row(entry.table, entry.alias, held, key, _columns(entry.alias, key))
         while row is not None:
             yield row
             row = self._parent(row, graph)
+
+    def _behind(self, entry: BoundTable, person: PersonTable, unit: ForeignKey) -> Iterator[_Row]:
+        """The rows behind one of a per-person subquery, which shows their columns and the key of their owner."""
+        shown = {one.key: (entry.alias, one.column.name) for one in person.columns if one.key is not None}
+        owner = dict(zip(unit.key, _columns(entry.alias, unit), strict=True))
+        for row in (row for inner in person.query.tables for row in self._above(inner)):
+            if row.key.references == unit.references and owner.keys() == set(row.key.key):
+                held = {name: shown[column] for name, column in row.held.items() if column in shown}
+                yield _Row(row.table, entry.alias, held, row.key, tuple(owner[name] for name in row.key.key))
 
     def _parent(self, row: _Row, graph: Ownership) -> _Row | None:
         parent = self.schema.tables[row.key.references]
@@ -138,8 +160,12 @@ class OneOwner:
         pairs = list(zip(row.key.columns, row.key.key, strict=True))
         held = {above: row.held[name] for name, above in pairs if name in row.held}
         joined = (_equals((row.alias, name), (alias, above)) for name, above in pairs)
-        entry = BoundTable(alias, parent.name, parent)
-        return _Row(parent, alias, held, key, (*row.tables, entry), (*row.conditions, *joined))
+        tables = (*row.tables, BoundTable(alias, parent.name, parent))
+        return _Row(parent, alias, held, key, _columns(alias, key), tables, (*row.conditions, *joined))
+
+
+def _columns(alias: str, key: ForeignKey) -> tuple[ColumnRef, ...]:
+    return tuple((alias, name) for name in key.columns)
 
 
 def _equals(left: ColumnRef, right: ColumnRef) -> exp.EQ:

@@ -131,8 +131,6 @@ class _OwnRows:
         reason = self._not_own(base, found, [*there, entry], [entry])
         if reason is None:
             return entry, []
-        if entry.label is not None:
-            raise _of_other_owners(entry.label, None if entry.person else reason, entry.position)
         joined, private = self._joined(base, [*there, entry], ()), _private(base.tables, self.policy)
         for declared in (True, False):
             for one in self.one_owner.kept(joined, private, [entry], declared=declared):
@@ -141,6 +139,8 @@ class _OwnRows:
                     if declared:
                         return kept, [one]
                     reason = f"{reason}; or {one.hint}"
+        if entry.label is not None:
+            raise _of_other_owners(entry.label, None if entry.person else reason, entry.position)
         hint = (
             "use an inner JOIN, and for rows without a match subtract: (SELECT count(*) FROM a) - (SELECT "
             f"count(*) FROM a JOIN b ON ...); or LEFT JOIN rows of the same owner: {reason}"

@@ -371,3 +371,12 @@ class Completion:
     child: str
     key: ForeignKey
     nullable: tuple[str, ...]
+
+    @property
+    def conditions(self) -> list[exp.Expr]:
+        """The equalities of the join."""
+        pairs = zip(self.key.columns, self.key.key, strict=True)
+        return [
+            exp.EQ(this=bound_column(self.child, name), expression=bound_column(self.alias, above))
+            for name, above in pairs
+        ]
