@@ -33,6 +33,7 @@ from planner.binding.outer_select import OuterSelect, counts_all, inner_answer
 from planner.binding.placeholders import replace_clock
 from planner.binding.released_select import ReleasedBinder, ReleasedClauses, check_released_moments
 from planner.binding.scope import Scope, Tables
+from planner.binding.semi_joins import with_chosen_rows
 from planner.binding.set_operations import check_person_in, with_selects
 from planner.errors import NoRowAsked, RowsNotShown, StatementTooComplex, UnsupportedSQL
 from planner.expressions.predicates import unknown
@@ -268,7 +269,7 @@ class _Answer(ReleasedClauses):
         written = (key.written for key in self._groups.keys)
         check_beside_public(self._flat, written, self._aggregates.arguments)
         tables, predicates = required(self._scope.tables, self._flat.predicates)
-        return BoundQuery(
+        query = BoundQuery(
             tables=without_unread(tables, predicates, self._read()),
             predicates=predicates,
             semi_joins=tuple(self._flat.semi_joins),
@@ -283,6 +284,7 @@ class _Answer(ReleasedClauses):
             ),
             owner_joins=tuple(self._flat.owner_joins),
         )
+        return with_chosen_rows(query, self._flat.tables)
 
     def _read(self) -> Iterator[exp.Expr]:
         """Yield what the question reads of its tuples, apart from conditions of its joins."""

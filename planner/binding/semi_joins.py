@@ -6,17 +6,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
-from planner.binding.bound_query import BoundSemiJoin, BoundTable
+from planner.binding.bound_query import BoundAggregate, BoundQuery, BoundSemiJoin, BoundTable, column_type
 from planner.binding.conditions import is_null, normal_form
 from planner.binding.derived_columns import GROUPS_WITHOUT_OWNER, meant_sql, project
 from planner.binding.person_tables import grouped_select
 from planner.binding.scope import Meaning, Scope, Tables
 from planner.errors import InvalidSyntax, UnsupportedSQL
 from planner.expressions.bind_scalar import bind_predicate
+from planner.expressions.canonical_value import distinct_value, joint_value
 from planner.sql.trees import (
+    aliases_of,
+    bound_column,
     copied,
     holds,
     position_of,
@@ -104,6 +108,63 @@ def joined_inside(node: exp.Expr, scope: Scope, tables: Tables, enter: Inner) ->
         message = "NOT EXISTS or NOT IN inside another subquery of WHERE is not supported"
         raise UnsupportedSQL(message, hint="write it beside the other one, joined by AND", at=node)
     return _conditions(test, _select(test, _label(test)), scope, tables, enter, negated=False)
+
+
+def with_chosen_rows(query: BoundQuery, tables: Tables) -> BoundQuery:
+    """Join public rows that private rows choose by EXISTS or IN with these, and count each public row once.
+
+    Let p be a tuple of public rows with a key, and w(p) what an aggregate adds for it. Over the join the key of p
+    determines w(p), and occurs if a row chooses p. So the sum over chosen p is the sum over distinct keys, and the
+    groups are the same. Other questions are returned unchanged.
+
+        SELECT count(*) FROM film WHERE film_id IN (SELECT film_id FROM rental)
+          --> SELECT count(DISTINCT f.film_id) FROM film f JOIN rental r ON r.film_id = f.film_id
+    """
+    chosen = [one for one in query.semi_joins if not (one.negated or _all_public(one.tables, tables))]
+    added = [one for one in query.aggregates if one.function != "distinct"]
+    if not chosen or any(one.function == "rank" or one.around or (one.moment or 0) > 1 for one in added):
+        return query
+    key = _key(query.tables) if added else exp.Null()
+    there = all(entry.outer is None for entry in query.tables) and _all_public(query.tables, tables)
+    if key is None or not there or not all(_meets(one, query.tables) for one in chosen):
+        return query
+    counted = [
+        one
+        if one.function == "distinct"
+        else BoundAggregate("distinct", key, one.condition, one.label, one.bounds, added=one.argument)
+        for one in query.aggregates
+    ]
+    return replace(
+        query,
+        tables=(*query.tables, *(entry for one in chosen for entry in one.tables)),
+        predicates=normal_form([*query.predicates, *(part for one in chosen for part in one.predicates)]),
+        semi_joins=tuple(one for one in query.semi_joins if one not in chosen),
+        aggregates=tuple(counted),
+    )
+
+
+def _all_public(entries: Sequence[BoundTable], tables: Tables) -> bool:
+    return all(tables.is_public(entry.table) for entry in entries)
+
+
+def _meets(semi_join: BoundSemiJoin, entries: Sequence[BoundTable]) -> bool:
+    """Does an equality connect its rows with the tuple? Without one the join would be all pairs."""
+    around = {entry.alias for entry in entries}
+    read = [aliases_of(part) for part in semi_join.predicates if isinstance(part, exp.EQ)]
+    return any(one & around and one - around for one in read)
+
+
+def _key(entries: Sequence[BoundTable]) -> exp.Expr | None:
+    """A value that tells the tuples of an inner join apart; None if a row has no key that can be counted."""
+    values: list[exp.Expr] = []
+    for entry in entries:
+        for name in entry.row_key or ("",):
+            kind = column_type(entry.table, name) if name else None
+            value = None if kind is None else distinct_value(bound_column(entry.alias, name), kind)
+            if value is None:
+                return None
+            values.append(value)
+    return values[0] if len(values) == 1 else joint_value(values)
 
 
 def _denials(node: exp.Expr) -> tuple[exp.Expr, bool]:

@@ -181,3 +181,18 @@ FROM (
   SELECT c.customer_id, c.signed_up_at, min(e.occurred_at) AS first_at
   FROM customers c JOIN events e ON e.customer_id = c.customer_id GROUP BY 1, 2
 ) t;
+
+-- [chosen_by_people] Public rows that people choose: each counts once, however many people chose it.
+SELECT brand, count(*), count(CASE WHEN category_id > 1 THEN 1 END) AS some, sum(GREATEST(LEAST(unit_price, 50), 0)), count(DISTINCT category_id)
+FROM products p WHERE EXISTS (SELECT 1 FROM order_items i WHERE i.product_id = p.product_id AND i.quantity > 36) GROUP BY brand;
+
+-- [chosen_averages] Averages over them.
+SELECT avg(GREATEST(LEAST(unit_price, 50), 0)), avg(LEAST(GREATEST(category_id, 0), 9)) FILTER (WHERE NOT discontinued) FROM products
+WHERE product_id IN (SELECT product_id FROM reviews WHERE rating = 5);
+
+-- [chosen_pairs] Of several public tables, each with a key.
+SELECT c.category_name, count(*) FROM products p JOIN categories c USING (category_id)
+WHERE p.product_id IN (SELECT product_id FROM reviews WHERE rating > 3) GROUP BY 1;
+
+-- [chosen_list] A list of them.
+SELECT DISTINCT brand FROM products WHERE product_id IN (SELECT product_id FROM order_items WHERE quantity > 36);
