@@ -24,6 +24,7 @@ from planner.schema import Column
 from planner.sql.sql_types import Family
 from planner.sql.trees import LEAVES, bound_column, cast_sql, column_ref, columns_of, position_of, rebuilt
 
+_OF_DUCKDB = {"double": "double precision", "float": "real"}
 _HINT = "split a text column of one table by a written separator: unnest(string_to_array(x, ','))"
 
 
@@ -84,7 +85,10 @@ class ListedRows(OwnRows):
         kind, array = self._array(listed, value)
         column = Column(f"e{len(self._columns) + 1}", kind, True)
         label = value.name if isinstance(value, exp.Column) else "the list"
-        self._columns.append(PersonColumn(column, exp.Explode(this=array), declared, label=f"an element of {label}"))
+        rows: exp.Expr = exp.Explode(this=array)
+        if kind in ("numeric", *_OF_DUCKDB.values()):  # a decimal of DuckDB has a size, and no NaN
+            rows = exp.Nullif(this=rows, expression=exp.Literal.string("NaN"))
+        self._columns.append(PersonColumn(column, rows, declared, label=f"an element of {label}"))
 
     def _array(self, listed: exp.Expr, value: exp.Expr) -> tuple[str, exp.Expr]:
         """The type of the elements, and SQL of the list.
@@ -95,7 +99,8 @@ class ListedRows(OwnRows):
             kind = self._tables.written_type(value) if isinstance(value, exp.Column) else ""
             if not kind.endswith("[]"):
                 raise UnsupportedSQL("unnest takes a list here", hint=_HINT, at=listed)
-            return kind.removesuffix("[]").lower(), value
+            kind = kind.removesuffix("[]").lower()
+            return _OF_DUCKDB.get(kind, kind), value
         scalar, separator = bind_scalar(value, self._scope), listed.expression
         written = isinstance(separator, exp.Literal) and separator.is_string and separator.name
         if scalar.type is None or scalar.type.family not in (Family.TEXT, Family.CHAR) or not written:

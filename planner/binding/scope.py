@@ -69,7 +69,7 @@ class Tables:
         self._proved = proved
         self._nodes = 0
         self._by_alias: dict[str, Table] = {}
-        self._aside = 0
+        self._aside = self._before = 0
         self._persons: dict[str, tuple[PersonTable, Tables] | None] = {}
         self._literals: set[str] = set()
         self._around: list[BoundTable] | None = None
@@ -133,7 +133,7 @@ class Tables:
     def apart(self) -> Tables:
         """Return an empty collection for a subquery with groups of its own, over the same catalog."""
         tables = Tables(self._schema, self._policy, self._search_path, self._proved, self.zone)
-        tables._aside = len(self.entries) + len(self._around or ()) + self._aside
+        tables._aside = tables._before = len(self.entries) + len(self._around or ()) + self._aside
         tables._persons, tables._literals = self._persons, self._literals
         return tables
 
@@ -157,13 +157,14 @@ class Tables:
     def complete_person(self, entry: BoundTable, person: PersonTable, within: Sequence[Tables]) -> None:
         """Complete a per-person subquery. Its keys and owners are left to `planner.planning.person_tables`.
 
-        `within`: the tables of each SELECT of its definition, which count towards the statement's limit.
+        `within`: the tables of each SELECT of its definition, which count towards the statement's limit with those of
+        subqueries inside.
         """
         table = dataclasses.replace(entry.table, columns=tuple(one.column for one in person.columns))
         assert len({column.name for column in table.columns}) == len(table.columns), "each has a name of its own"
         self._persons[table.name] = person, within[0]
         self._by_alias[entry.alias] = table
-        self._aside += sum(len(tables.entries) for tables in within)
+        self._aside += sum(len(tables.entries) + tables._aside - tables._before for tables in within)
         made = dataclasses.replace(entry, table=table, person=person, sampled=False)
         self.entries[self.entries.index(entry)] = made
 

@@ -430,6 +430,7 @@ def _marked(alias: str, name: str) -> exp.Column:
 
 def _bound(source: Source, name: str) -> exp.Column:
     meant = source.columns[name]
+    meant = meant.unnest() if isinstance(meant, exp.Paren) else meant  # a key in parentheses keeps them
     assert isinstance(meant, exp.Column), "a column of groups"
     return _marked(*column_ref(meant))
 

@@ -8,7 +8,7 @@ numbers, and LIMIT depend on types, too. What only a database can judge, such as
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 
 from sqlglot import exp, parse_one
@@ -20,7 +20,7 @@ from planner.binding.limit_offset import output_name
 from planner.errors import StatementTooComplex, UnsupportedSQL
 from planner.parsing.lists import MAX_SERIES
 from planner.schema import Dialect
-from planner.sql.trees import copied, fold, holds, named_sql, nodes
+from planner.sql.trees import aggregates, copied, fold, from_items, holds, named_sql, nodes
 
 _DAYS = (
     "CASE WHEN ROUND(month) IN (4, 6, 9, 11) THEN 30 WHEN ROUND(month) <> 2 THEN 31 "
@@ -84,7 +84,11 @@ _OF_CONSTANTS: Mapping[type[exp.Func], str] = {
 }  # fmt: skip
 """Functions with an argument that only a database can judge."""
 
-_TRIED = (*_OF_CONSTANTS, exp.AtTimeZone, exp.DateBin, exp.Extract, exp.TimestampTrunc, exp.WindowSpec, exp.Escape)
+_TRIED = (
+    *_OF_CONSTANTS, exp.AtTimeZone, exp.DateBin, exp.Extract, exp.TimestampTrunc, exp.WindowSpec, exp.Escape,
+    exp.SetOperation,
+)  # fmt: skip
+"""Also sides of a UNION, whose types DuckDB compares when there are rows."""
 
 _WHOLE = frozenset({"SMALLINT", "INT", "BIGINT"})
 _NUMBERS = _WHOLE | {"DECIMAL", "FLOAT", "DOUBLE"}
@@ -95,6 +99,10 @@ _YEARS_S = 3_000_000_000_000
 """Nearly 100 000 years: moments of answers plus twice as much are moments."""
 _UNIT_S = {"SECOND": 1, "MINUTE": 60, "HOUR": 3600, "DAY": 86_400, "WEEK": 604_800, "MONTH": 2_678_400,
            "QUARTER": 8_035_200, "YEAR": 31_622_400}  # fmt: skip
+_OF_ROWS = (
+    exp.From, exp.Join, exp.Lateral, exp.CTE, exp.In, exp.Exists, exp.Any, exp.All, exp.SetOperation, exp.Subquery,
+)  # fmt: skip
+"""Around a subquery that is no value."""
 _MOST_NODES = 40_000
 _LEVELS = 3
 """Of subqueries, through which the type of a column is followed."""
@@ -103,7 +111,9 @@ WHOLE = "whole"
 """The note of a cast to bigint whose argument is one."""
 
 
-def make_total(outer: exp.Query, columns: Iterable[tuple[str, str]], dialect: Dialect) -> exp.Query:
+def make_total(
+    outer: exp.Query, columns: Iterable[tuple[str, str]], dialect: Dialect, single: Collection[str] = ()
+) -> exp.Query:
     """Return the statement with a guard at every argument that its function may have no value for.
 
     >>> tree = parse_one("SELECT ln(n - 40), CAST(t AS DATE), CAST(n AS INT) AS i FROM a", dialect="postgres")
@@ -112,11 +122,12 @@ def make_total(outer: exp.Query, columns: Iterable[tuple[str, str]], dialect: Di
 
     Args:
       columns: names of columns of tables, with their types as the parser library names them.
+      single: the names of answers that have one row.
     Raises: StatementTooComplex where guards in guards become too long.
     """
     made = outer.copy()  # whose leaves are its own, because they are given types
     _add_types(made, columns)
-    _Guards(dialect).write(made)
+    _Guards(dialect, single).write(made)
     return made
 
 
@@ -178,8 +189,8 @@ def _named(item: exp.Expr) -> exp.Expr:
 
 
 class _Guards:
-    def __init__(self, dialect: Dialect) -> None:
-        self._dialect, self._size = dialect, 0
+    def __init__(self, dialect: Dialect, single: Collection[str]) -> None:
+        self._dialect, self._single, self._size = dialect, single, 0
 
     def write(self, outer: exp.Query) -> None:
         """Guard the innermost first, since a guard repeats what it guards."""
@@ -187,7 +198,9 @@ class _Guards:
             if isinstance(node, exp.Select):
                 node.set("expressions", [_named(item) for item in node.expressions])
         for node in reversed(nodes(outer)):
-            if isinstance(node, (exp.Limit, exp.Offset)):
+            if isinstance(node, exp.Subquery):
+                self._value(node)
+            elif isinstance(node, (exp.Limit, exp.Offset)):
                 self._count(node)
             elif isinstance(node, (exp.GenerateSeries, exp.ExplodingGenerateSeries)):
                 self._series(node)
@@ -227,6 +240,27 @@ class _Guards:
         if rows is not None and not _is_constant(rows):
             bounded = _filled("LEAST(GREATEST(this, 0), 1000000000)", {"this": rows})
             self._put(node, "expression", exp.Subquery(this=exp.Select(expressions=[bounded])))
+
+    def _value(self, node: exp.Subquery) -> None:
+        """A subquery that is a value is NULL where it has several rows."""
+        if node.args.get("alias") is not None or isinstance(node.parent, _OF_ROWS) or self._has_one_row(node.this):
+            return
+        one = exp.to_identifier("one", quoted=True)
+        rows = exp.Subquery(this=node.this, alias=exp.TableAlias(this=one, columns=[one]))
+        text = 'SELECT CASE WHEN COUNT(*) OVER () = 1 THEN "one" END FROM x LIMIT 1'
+        made = parse_one(text, dialect="postgres")
+        made.set("from_", exp.From(this=rows))
+        self._put(node, "this", made)
+
+    def _has_one_row(self, body: exp.Expr) -> bool:
+        if not isinstance(body, exp.Select):
+            return False
+        limit, items = body.args.get("limit"), from_items(body)
+        if isinstance(limit, exp.Limit) and limit.expression == exp.Literal.number(1):
+            return True
+        if body.args.get("group") is None and any(True for item in body.expressions for _ in aggregates(item)):
+            return True
+        return all(isinstance(item, exp.Table) and item.name in self._single for item in items)
 
     def _series(self, node: exp.Expr) -> None:
         """A series of released length has at most MAX_SERIES rows."""

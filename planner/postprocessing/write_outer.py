@@ -75,6 +75,7 @@ class Relation:
       rows: the cells; empty if only the types of the result are asked for.
       enums: the types of columns of labels, by name. Labels compare and sort in their declared order.
       keys: columns that identify a row, whatever the rows are; empty for an answer. A key that is no cell is 1.
+      one_row: is it the answer of a question without groups?
     """
 
     name: str
@@ -82,6 +83,7 @@ class Relation:
     rows: tuple[tuple[Cell, ...], ...] = ()
     enums: Mapping[str, SqlType] = field(default_factory=dict, hash=False)
     keys: tuple[str, ...] = ()
+    one_row: bool = False
 
     def sql(self, dialect: Dialect) -> str:
         """Write the rows as a query in WITH. Cost: linear."""
@@ -105,7 +107,7 @@ class Relation:
 
 _SAMPLES: Mapping[ResultType, Cell] = {
     **dict.fromkeys(NUMBERS, 1), "text": "a", "bool": True, "date": "2024-02-29", "timestamp": "2024-02-29",
-    "timestamptz": "2024-02-29 00:00:00+00",
+    "timestamptz": "2024-02-29 00:00:00+00", "interval": "1 day",
 }  # fmt: skip
 
 
@@ -190,7 +192,8 @@ def write_outer(
         _check_reals(names, reads.values())
     check_constants(outer)
     trial = needs_trial(outer)
-    outer = make_total(outer, _kinds(relations, reads.values()), dialect)
+    single = frozenset(one.name for one in relations if one.one_row)
+    outer = make_total(outer, _kinds(relations, reads.values()), dialect, single)
     for function in functions_of_from(outer):
         _as_rows(function)
     if DIALECTS[dialect].by_name:  # the library's own name for it is not PostgreSQL's, and its parts are no bigint
@@ -219,13 +222,15 @@ def _kinds(relations: Sequence[Relation], tables: Iterable[Table]) -> Iterator[t
         yield name, whole if family is Family.INTEGER else _KINDS.get(family, "UNKNOWN")
 
 
-def relation_of(name: str, outputs: Sequence[Output]) -> Relation:
+def relation_of(name: str, outputs: Sequence[Output], *, one_row: bool = False) -> Relation:
     """Return an answer's relation: its columns, followed by the interval ends of the noisy ones."""
     columns = [(one.name, relation_type(one.type) if is_noisy(one) else one.type) for one in outputs]
     columns += [
         (f"{one.name}{end}", relation_type(one.type)) for one in outputs if is_noisy(one) for end in (LOW, HIGH)
     ]
-    return Relation(name, tuple(columns), enums={one.name: one.enum for one in outputs if one.enum is not None})
+    return Relation(
+        name, tuple(columns), enums={one.name: one.enum for one in outputs if one.enum is not None}, one_row=one_row
+    )
 
 
 def _as_rows(function: exp.Table | exp.Lateral) -> None:

@@ -44,6 +44,7 @@ from planner.postprocessing.released_tables import (
 from planner.postprocessing.write_outer import (
     Cell,
     OuterStatement,
+    Relation,
     guard_divisions,
     relation_of,
     write_outer,
@@ -276,7 +277,7 @@ class Composer:
             read = _answers_read(table.query, {name: plan.display.outputs for name, plan in plans.items()})
             query = copied(table.query)
             guard_divisions(query)
-            relations = [relation_of(name, outputs) for name, outputs in read.items()]
+            relations = [_relation(name, outputs, plans) for name, outputs in read.items()]
             written = write_outer(query, relations, self.schema, self.policy, self.dialect, request.search_path)
             tables[table.name] = TableOfAnswers(released_relation(table, read, plans), written)
         return tables[table.name]
@@ -308,7 +309,7 @@ class Composer:
         guard_divisions(outer)
         name_columns(outer, columns)
         shown = add_interval_ends(outer, columns)
-        relations = [relation_of(name, outputs) for name, outputs in answers.items()]
+        relations = [_relation(name, outputs, plans) for name, outputs in answers.items()]
         return write_outer(outer, relations, self.schema, self.policy, self.dialect, search_path), shown
 
     def described(
@@ -411,6 +412,10 @@ def keys_of(question: Question) -> list[str]:
     outputs = question.plan.display.outputs
     shown = {output.expression.key: output.name for output in outputs if isinstance(output.expression, KeyValue)}
     return list(shown.values()) if len(shown) == len(question.plan.group_keys) else []
+
+
+def _relation(name: str, outputs: Sequence[Output], plans: Mapping[str, Plan]) -> Relation:
+    return relation_of(name, outputs, one_row=name in plans and not plans[name].group_keys)
 
 
 def _of_each_person(tree: exp.Query, error: SensitivityUnbounded) -> PlannerError:

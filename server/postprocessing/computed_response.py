@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -12,6 +13,7 @@ from planner.postprocessing.interval_ends import ShownIntervals
 from planner.postprocessing.write_outer import Cell
 from planner.released_expression import is_noisy
 from planner.reuse.outline import REUSABLE
+from planner.sql.sql_types import NUMBERS
 from server.backends.public_rows import Computed
 from server.errors import CancelledByClient, CancelledEarly, QueryFailed, ServerError
 from server.note import kind_of
@@ -101,7 +103,8 @@ def computed_response(
     columns = _columns(composition, computed)
     width = len(columns)
     released = tuple(row[:width] for row in computed.rows)
-    ends = tuple(_intervals(row, width, shown.places) for row in computed.rows)
+    ends = tuple(_intervals(row, columns, shown.places) for row in computed.rows)
+    shown = replace(shown, places=tuple(place for place in shown.places if columns[place].type in NUMBERS))
     if not all(_independent(answer) for answer in answers):
         ends = tuple(_without(row, shown.joint) for row in ends)
     rows, intervals = _all_floored(released, ends, shown) if shown.floored else (released, ends)
@@ -247,9 +250,15 @@ def _confidence(answers: Sequence[QueryResponse], values: int) -> float:
     return round(max(0.0, 1 - values * (1 - one)), _CONFIDENCE_DIGITS)
 
 
-def _intervals(row: Sequence[object], width: int, ends: Sequence[int]) -> tuple[Interval | None, ...]:
+def _intervals(
+    row: Sequence[object], columns: Sequence[ResultColumn], ends: Sequence[int]
+) -> tuple[Interval | None, ...]:
+    """Read the intervals behind the columns; a date that is computed from noisy numbers has none."""
+    width = len(columns)
     found: list[Interval | None] = [None] * width
     for number, place in enumerate(ends):
+        if columns[place].type not in NUMBERS:
+            continue
         low, high = (_number(row[width + 2 * number + end]) for end in (0, 1))
         found[place] = None if row[place] is None else Interval(low, high)
     return tuple(found)

@@ -162,6 +162,15 @@ def test_counts_of_rows_may_be_negative(postgres: psycopg.Connection, file: duck
             assert len(file.execute(_told(written(sql, "duckdb"))).fetchall()) in (0, len(ROWS))
 
 
+def test_a_value_of_several_rows_is_null(postgres: psycopg.Connection, file: duckdb.DuckDBPyConnection) -> None:
+    answer = '"noisegate answer 1"'
+    for where, several in (("", True), ("WHERE z.m = a.m", False), ("WHERE z.k > a.k", True)):
+        sql = f"SELECT k, (SELECT t FROM {answer} AS z {where}) FROM {answer} AS a"
+        found = postgres.execute(_told(written(sql, "postgres")).encode()).fetchall()
+        assert (sum(value is None for _, value in found) > 1) is several
+        assert sorted(map(str, file.execute(_told(written(sql, "duckdb"))).fetchall())) == sorted(map(str, found))
+
+
 def test_a_pattern_is_a_constant_and_tried_before_the_charge() -> None:
     for sql in ("to_char(n, t)", "to_date(t, 'YYYY-MM-DD')", "to_number(t, '999')", "regexp_replace(t, t, '')"):
         with pytest.raises(PlannerError):

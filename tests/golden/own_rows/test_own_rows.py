@@ -17,15 +17,17 @@ from tests.golden.untruncated import Rows, postgres
 TABLES = (
     "CREATE TABLE users (id int PRIMARY KEY)",
     "CREATE TABLE posts (id int PRIMARY KEY, author int REFERENCES users, tags text[], scores int[], x text,"
-    " day date)",
+    " day date, r double precision[])",
     "CREATE TABLE views (author int NOT NULL REFERENCES users, page text, UNIQUE (author, page))",
 )
 ROWS = (
     "INSERT INTO users VALUES (1), (2), (3)",
-    """INSERT INTO posts VALUES (1, 1, ARRAY['a', 'b', 'a'], ARRAY[1, 2], 'a><b', '2024-01-01'),
+    """INSERT INTO posts (id, author, tags, scores, x, day) VALUES
+       (1, 1, ARRAY['a', 'b', 'a'], ARRAY[1, 2], 'a><b', '2024-01-01'),
        (2, 1, ARRAY[]::text[], NULL, '', '2024-01-01'), (3, 2, NULL, ARRAY[3], NULL, NULL),
        (4, 2, ARRAY['b', NULL], ARRAY[1, 1], 'b><', '2024-02-01'), (5, NULL, ARRAY['a'], ARRAY[1], 'a', '2024-02-01'),
        (6, 2, ARRAY['a'], ARRAY[2], '><', '2024-01-31')""",
+    "UPDATE posts SET r = ARRAY[1.5, CAST('NaN' AS double precision)] WHERE id IN (1, 4)",
     "INSERT INTO views VALUES (1, 'a'), (2, NULL), (2, NULL)",
 )
 POLICY = parse_policy("""
@@ -104,3 +106,12 @@ def test_rows_whose_key_may_be_null_have_no_order(both: tuple[Engine, ...]) -> N
         database = Database(engine.schema, engine.dialect, engine.run, lambda statement: 1)
         with pytest.raises(UnsupportedSQL, match="a table with a key"):
             executed(text, database, POLICY)
+
+
+def test_elements_that_are_nan_are_null(both: tuple[Engine, ...]) -> None:
+    """As in columns: PostgreSQL counts NaN, and takes it for the greatest number."""
+    for engine in both:
+        database = Database(engine.schema, engine.dialect, engine.run, lambda statement: 1)
+        for aggregate, expected in (("count(e)", 2), ("count(*)", 4), ("count(*) FILTER (WHERE e > 1)", 2)):
+            text = f"SELECT {aggregate} FROM posts, unnest(r) AS e"
+            assert_same_rows(executed(text, database, POLICY), [(expected,)])

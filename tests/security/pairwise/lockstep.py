@@ -82,7 +82,7 @@ class Seen:
         self.differences += other.differences
 
 
-class _Releases(WorkerPool):
+class Releases(WorkerPool):
     """Runs calls in this process, and notes what was measured.
 
     Attributes:
@@ -95,8 +95,15 @@ class _Releases(WorkerPool):
         self.measured: list[Measured | BaseException] = []
         self.given: list[Measured | BaseException] | None = None
 
-    def call(self, function: Callable[..., Result], *arguments: Any, **_: object) -> Result:
+    def call(
+        self,
+        function: Callable[..., Result],
+        *arguments: Any,
+        begin: Callable[[], object] = lambda: None,
+        **_: object,
+    ) -> Result:
         """As the pool's; nobody waits, and nothing is limited."""
+        begin()
         if function is not measure:
             return function(*arguments)
         place = len(self.measured)
@@ -153,7 +160,7 @@ class Lockstep:
         self._questions: LruCache[Asked, Question] = LruCache(_PLANNED)
         self._compositions: LruCache[Asked, Composition] = LruCache(_PLANNED)
         self._refused: Exception | None = None
-        self._pools = _Releases(None), _Releases(self._alter)
+        self._pools = Releases(None), Releases(self._alter)
         self._pipelines = tuple(self._pipeline(place) for place in range(2))
 
     def close(self) -> None:

@@ -39,22 +39,23 @@ def spoken(seed: int) -> QueryRequest:
     named = max(map(int, _PLACEHOLDERS.findall(sql)), default=0)
     values = draw.choice(((3, 7), ("1994-01-01", 2.5)))
     wrong = draw.random() < _WRONGLY_BOUND
-    return _request(draw, sql, values[: named + wrong])
+    return request(draw, sql, values[: named + wrong])
 
 
 def composed(seed: int) -> QueryRequest:
     """SQL around answers."""
     draw = random.Random(seed)
-    return _request(draw, composed_statement(draw))
+    return request(draw, composed_statement(draw))
 
 
 def hostile(seed: int) -> QueryRequest:
     """Functions over hostile values, in any clause."""
     draw = random.Random(seed)
-    return _request(draw, _Hostile(draw).statement())
+    return request(draw, Hostile(draw).statement())
 
 
-def _request(draw: random.Random, sql: str, values: tuple[int | float | str, ...] = ()) -> QueryRequest:
+def request(draw: random.Random, sql: str, values: tuple[int | float | str, ...] = ()) -> QueryRequest:
+    """The statement, with a price and settings."""
     mechanism = draw.choice((None,) * 9 + ("group_lp", "gem", "l1_clip", "l2_clip"))
     return QueryRequest(
         ANALYST,
@@ -69,45 +70,48 @@ def _request(draw: random.Random, sql: str, values: tuple[int | float | str, ...
     )
 
 
-class _Hostile:
+class Hostile:
     """Writes one statement over the tables of `worlds.hostile`."""
 
     def __init__(self, draw: random.Random) -> None:
-        self._draw = draw
+        self.draw = draw
 
     def statement(self) -> str:
         """A question, or one around others."""
-        form = self._draw.random()
+        form = self.draw.random()
         if form < 0.55:
-            return self._question()
+            return self.question()
         if form < 0.7:
             return self._per_person()
         if form < 0.8:
             return self._side_by_side()
         if form < 0.9:
-            return f"SELECT * FROM ({self._question()}) AS q {self._draw.choice(('', 'LIMIT 2', 'ORDER BY 1'))}"
-        return f"SELECT ({self._aggregated()}) / nullif(({self._aggregated()}), 0) AS x"
+            return f"SELECT * FROM ({self.question()}) AS q {self.draw.choice(('', 'LIMIT 2', 'ORDER BY 1'))}"
+        return f"SELECT ({self.aggregated()}) / nullif(({self.aggregated()}), 0) AS x"
 
-    def _aggregated(self) -> str:
-        return f"SELECT {self._aggregate()} FROM h{self._where()}"
+    def aggregated(self) -> str:
+        """One number."""
+        return f"SELECT {self.aggregate()} FROM h{self.where()}"
 
-    def _question(self) -> str:
-        draw, source = self._draw, self._source()
+    def question(self) -> str:
+        """Aggregates, by a key or none."""
+        draw, source = self.draw, self.source()
         key = draw.choice(_KEYS) if draw.random() < 0.4 else None
         if key == "town" and "person" not in source:
             source = "h JOIN person p ON h.person = p.id"
         if key is not None and draw.random() < 0.3:
-            key = self._expression(draw.choice("tbid"), 1)
-        items = [self._aggregate() for _ in range(draw.choice((1, 1, 2)))]
-        text = f"SELECT {', '.join([*([key] if key else []), *items])} FROM {source}{self._where()}"
+            key = self.expression(draw.choice("tbid"), 1)
+        items = [self.aggregate() for _ in range(draw.choice((1, 1, 2)))]
+        text = f"SELECT {', '.join([*([key] if key else []), *items])} FROM {source}{self.where()}"
         text += f" GROUP BY {draw.choice((key, '1'))}" if key else ""
         having = f" HAVING {items[0]} {draw.choice(('>', '<', '<>'))} {draw.choice(('0', '3', '-1e300', 'NULL'))}"
         text += having if draw.random() < 0.15 else ""
         text += draw.choice((" ORDER BY 1", " ORDER BY 1 DESC NULLS FIRST", "")) if draw.random() < 0.3 else ""
         return text + (draw.choice((" LIMIT 1", " OFFSET 1", " LIMIT 0")) if draw.random() < 0.15 else "")
 
-    def _source(self) -> str:
-        return self._draw.choice(
+    def source(self) -> str:
+        """What stands in FROM."""
+        return self.draw.choice(
             (
                 "h",
                 "h",
@@ -115,25 +119,27 @@ class _Hostile:
                 "h JOIN person p ON h.person = p.id",
                 "person p LEFT JOIN h ON h.person = p.id",
                 "h LEFT JOIN word w ON h.t = w.w",
-                f"h JOIN word w ON {self._expression('b', 1)}",
+                f"h JOIN word w ON {self.expression('b', 1)}",
                 "h JOIN h AS g ON h.person = g.person AND h.id < g.id",
-                f"(SELECT * FROM h{self._where()}) AS h",
-                f"h TABLESAMPLE BERNOULLI ({self._draw.choice((1, 50, 100))})",
+                f"(SELECT * FROM h{self.where()}) AS h",
+                f"h TABLESAMPLE BERNOULLI ({self.draw.choice((1, 50, 100))})",
             )
         )
 
-    def _where(self) -> str:
-        form = self._draw.random()
+    def where(self) -> str:
+        """A condition on rows, or none."""
+        form = self.draw.random()
         if form < 0.25:
             return ""
         if form < 0.85:
-            return f" WHERE {self._expression('b')}"
-        inner = f"SELECT 1 FROM h x WHERE x.person = h.person AND {self._expression('b', 1).replace('h.', 'x.')}"
-        return f" WHERE {self._draw.choice(('EXISTS', 'NOT EXISTS'))} ({inner})"
+            return f" WHERE {self.expression('b')}"
+        inner = f"SELECT 1 FROM h x WHERE x.person = h.person AND {self.expression('b', 1).replace('h.', 'x.')}"
+        return f" WHERE {self.draw.choice(('EXISTS', 'NOT EXISTS'))} ({inner})"
 
-    def _aggregate(self) -> str:
-        draw = self._draw
-        number, anything = self._expression(draw.choice("infi")), self._expression(draw.choice("bidstinf"))
+    def aggregate(self) -> str:
+        """One aggregate, whose argument fits mostly."""
+        draw = self.draw
+        number, anything = self.expression(draw.choice("infi")), self.expression(draw.choice("bidstinf"))
         made = draw.choice(
             (
                 "count(*)",
@@ -150,29 +156,29 @@ class _Hostile:
                 f"var_pop({draw.choice(_NUMBERS)})",
                 f"corr({draw.choice(_NUMBERS)}, {draw.choice(_NUMBERS)})",
                 f"regr_slope({draw.choice(_NUMBERS)}, {number})",
-                f"sum(CASE WHEN {self._expression('b', 1)} THEN {number} ELSE 0 END)",
+                f"sum(CASE WHEN {self.expression('b', 1)} THEN {number} ELSE 0 END)",
             )
         )
-        return made + (f" FILTER (WHERE {self._expression('b', 1)})" if draw.random() < 0.15 else "")
+        return made + (f" FILTER (WHERE {self.expression('b', 1)})" if draw.random() < 0.15 else "")
 
     def _per_person(self) -> str:
-        draw = self._draw
-        inner = f"SELECT person, {self._aggregate()} AS x, count(*) AS y FROM h{self._where()} GROUP BY person"
+        draw = self.draw
+        inner = f"SELECT person, {self.aggregate()} AS x, count(*) AS y FROM h{self.where()} GROUP BY person"
         inner += draw.choice(("", "", " HAVING count(*) > 3", f" HAVING max({draw.choice(_NUMBERS)}) > 1"))
         outer = draw.choice(("avg(x)", "sum(least(x, 20))", "count(*)", "max(y)", "count(DISTINCT y)", "stddev(x)"))
         return f"SELECT {outer} FROM ({inner}) AS one{draw.choice(('', ' WHERE x > 1', ' WHERE y IS NOT NULL'))}"
 
     def _side_by_side(self) -> str:
-        draw = self._draw
+        draw = self.draw
         word = draw.choice(("UNION ALL", "UNION ALL", "UNION", "EXCEPT", "INTERSECT"))
         if draw.random() < 0.5:
-            return f"SELECT {self._aggregate()} FROM h {word} SELECT {self._aggregate()} FROM h{self._where()}"
-        rows = f"SELECT t AS k, {self._expression('n')} AS x FROM h {word} SELECT 'a', {draw.choice(_NUMBERS)} FROM h"
+            return f"SELECT {self.aggregate()} FROM h {word} SELECT {self.aggregate()} FROM h{self.where()}"
+        rows = f"SELECT t AS k, {self.expression('n')} AS x FROM h {word} SELECT 'a', {draw.choice(_NUMBERS)} FROM h"
         return f"SELECT {draw.choice(('count(*)', 'sum(x)', 'avg(x)'))} FROM ({rows}) AS u"
 
-    def _expression(self, hole: str, depth: int = 3) -> str:
+    def expression(self, hole: str, depth: int = 3) -> str:
         """An example of the table of functions, its holes filled with others, with columns and with literals."""
-        draw = self._draw
+        draw = self.draw
         text = self._example(hole) if draw.random() < 0.7 else f"{{{hole}}}"
         for _ in range(draw.randint(0, depth)):
             found = re.search(r"\{(\w)\}", text)
@@ -184,5 +190,5 @@ class _Hostile:
 
     def _example(self, hole: str) -> str:
         """Mostly one that fits."""
-        fitting = BY_TYPE[hole] if self._draw.random() < 0.97 else EXAMPLES
-        return self._draw.choice(fitting or [f"{{{hole}}}"])
+        fitting = BY_TYPE[hole] if self.draw.random() < 0.97 else EXAMPLES
+        return self.draw.choice(fitting or [f"{{{hole}}}"])

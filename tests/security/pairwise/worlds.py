@@ -97,7 +97,7 @@ _GENTLE: dict[str, tuple[str | None, ...]] = {
     "z": ("2024-02-29 12:00+00", "2020-12-31 23:59:59+00"),
     "b": ("true", "false", None),
 }
-_PEOPLE, _GENTLE_ROWS, _HOSTILE_ROWS = 6, 24, 40
+PEOPLE, _GENTLE_ROWS, _HOSTILE_ROWS = 6, 24, 40
 
 HOSTILE_POLICY = """
 name = "hostile"
@@ -117,6 +117,8 @@ person = "id"
 public = true
 [tables.person.columns]
 town = { domain = ["Graz", "Linz"] }
+nick = { discover = true, null_group = true }
+born = { range = [1950-01-01, 1950-12-31] }
 [tables.h.columns]
 i = { range = [-3, 10] }
 j = { range = [0, 9] }
@@ -135,6 +137,32 @@ z = { range = [2024-02-01, 2024-03-31] }
 took a third of the time of all questions."""
 
 
+_NICK = "CASE WHEN x < 4 THEN 'Ann' WHEN x = 6 THEN '' END, CASE WHEN x < 5 THEN DATE '1950-02-28' END"
+"""Names and days of birth of people by their number x; the one with hostile values has an empty name."""
+
+
+def people_sql(numbers: str) -> str:
+    """SQL that inserts people by their numbers x."""
+    town = "CASE WHEN x % 2 = 0 THEN 'Graz' ELSE 'Linz' END"
+    return f"INSERT INTO person SELECT x, {town}, x // 2, {_NICK} FROM {numbers}"
+
+
+CONSTRUCTS_POLICY = (
+    HOSTILE_POLICY.replace("max_epsilon = 8.0", "max_epsilon = 1000.0")
+    .replace(
+        "d = { range = [2020-12-01, 2021-01-31] }",
+        'd = { range = [2020-12-01, 2021-01-31], step = "day", null_group = true }',
+    )
+    .replace("[tables.h.columns]", "boss = { range = [0, 3], null_group = true }\n[tables.h.columns]")
+    .replace(
+        "born = { range = [1950-01-01, 1950-12-31] }",
+        'born = { range = [1950-01-01, 1950-12-31], step = "day", null_group = true }',
+    )
+    .replace("i = { range = [-3, 10] }", "i = { range = [-3, 10], null_group = true }")
+)
+"""The same, in which more columns are keys."""
+
+
 def hostile(folder: Path) -> Files:
     """Six people with gentle rows and one with every hostile value; and the same without that one."""
     files = folder / "hostile-0.duckdb", folder / "hostile-1.duckdb"
@@ -145,19 +173,18 @@ def hostile(folder: Path) -> Files:
             connection.execute("SET TimeZone = 'UTC'")
             connection.execute("CREATE TABLE word (id bigint PRIMARY KEY, w varchar NOT NULL)")
             connection.execute("INSERT INTO word VALUES (0, 'a'), (1, 'abc'), (3, 'b')")
-            connection.execute("CREATE TABLE person (id bigint PRIMARY KEY, town varchar, boss bigint)")
+            connection.execute(
+                "CREATE TABLE person (id bigint PRIMARY KEY, town varchar, boss bigint, nick varchar, born date)"
+            )
             columns = ", ".join(f"{name} {kind}" for name, kind in HOSTILE_TYPES.items())
             connection.execute(
                 f"CREATE TABLE h (id bigint PRIMARY KEY, person bigint NOT NULL REFERENCES person, {columns})"
             )
-            people = _PEOPLE + (not place)
-            connection.execute(
-                f"INSERT INTO person SELECT x, CASE WHEN x % 2 = 0 THEN 'Graz' ELSE 'Linz' END, x // 2 "
-                f"FROM range({people}) t(x)"
-            )
+            people = PEOPLE + (not place)
+            connection.execute(people_sql(f"range({people}) t(x)"))
             _fill(connection, _GENTLE, 0, _GENTLE_ROWS, None)
             if not place:
-                _fill(connection, HOSTILE_VALUES, _GENTLE_ROWS, _HOSTILE_ROWS, _PEOPLE)
+                _fill(connection, HOSTILE_VALUES, _GENTLE_ROWS, _HOSTILE_ROWS, PEOPLE)
     return files
 
 
@@ -172,7 +199,7 @@ def _fill(
     holes = ", ".join(f"CAST(CAST(? AS text) AS {kind})" for kind in HOSTILE_TYPES.values())
     for row in range(count):
         given = [values[name][row * (place + 1) % len(values[name])] for place, name in enumerate(HOSTILE_TYPES)]
-        owner = row % _PEOPLE if person is None else person
+        owner = row % PEOPLE if person is None else person
         connection.execute(f"INSERT INTO h VALUES ({first + row}, {owner}, {holes})", given)
 
 
