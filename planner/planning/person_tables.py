@@ -364,7 +364,7 @@ def _of_one_owner(
 
     Returns: both, the provenance of the tuples, and a note for each key.
     """
-    found = provenance(query, schema, policy)
+    found = provenance(query, schema, policy, {entry.alias for entry in query.all_tables})
     used = _keys_declared(person, query, found, schema, policy)
     if not used:
         return person, query, found, ()

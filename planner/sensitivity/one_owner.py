@@ -119,7 +119,7 @@ class OneOwner:
         shared = [name for name in shared if equalities.same(ours.held[name], theirs.held[name])]
         known = self.policy.tables[ours.table.name].one_owner if declared else (tuple(shared),)
         key = next((key for key in known if key and set(key) <= set(shared)), None)
-        tables, pairs = (*ours.tables, *theirs.tables), list(zip(ours.owner, theirs.owner, strict=True))
+        tables, pairs = (*theirs.tables, *ours.tables), list(zip(ours.owner, theirs.owner, strict=True))
         if key is None or (not tables and all(equalities.same(*pair) for pair in pairs)):
             return None
         conditions = (*ours.conditions, *theirs.conditions, *(_equals(*pair) for pair in pairs))

@@ -112,6 +112,7 @@ class _OwnRows:
         query = replace(self.query, predicates=normal_form([*self.query.predicates, *added])) if added else self.query
         taken = {entry.alias for entry in self.query.tables}
         found = provenance(base, self.schema, self.policy, taken) if private else None
+        self.one_owner.taken.update(one.alias for one in (found.completions if found else ()))
         tables = []
         for entry in query.tables:
             found_by, more = self._optional(base, found, entry) if entry.optional else (entry, [])

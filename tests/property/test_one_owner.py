@@ -67,6 +67,12 @@ QUESTIONS = {
     " AND b.item <> r.item)",
     "two refunds": "SELECT count(*) FROM refund r WHERE NOT EXISTS (SELECT 1 FROM refund s WHERE s.number = r.number"
     " AND s.item <> r.item)",
+    "many rows": "SELECT count(*) FROM refund r JOIN line a ON a.number = r.number AND a.item = r.item JOIN refund s"
+    " ON s.number = a.number AND s.item = a.item WHERE EXISTS (SELECT 1 FROM refund t WHERE t.number = r.number"
+    " AND t.item <> s.item)",
+    "many groups": "SELECT count(*) FROM (SELECT r.number, count(*) AS n FROM refund r JOIN refund s ON"
+    " s.number = r.number AND s.item = r.item WHERE EXISTS (SELECT 1 FROM refund t WHERE t.number = r.number)"
+    " GROUP BY r.number) p WHERE n = 1",
     "a self-join inside": "WITH two AS (SELECT a.number FROM line a, line b WHERE a.number = b.number AND a.x <> b.x)"
     " SELECT count(*) FROM line c WHERE c.number IN (SELECT number FROM two) AND c.number IN"
     " (SELECT r.number FROM refund r, two WHERE r.number = two.number)",

@@ -16,6 +16,25 @@ REFUSED = {54}
 EMPTY = {4, 8}
 """Questions that no row answers at the tests' scale."""
 
+_KNOWN = "cs_bill_customer_sk IS NOT NULL"
+ORDERS = (
+    f"""SELECT count(*), sum(cs_net_profit) FROM catalog_sales cs1 WHERE {_KNOWN} AND EXISTS (SELECT * FROM
+    catalog_sales cs2 WHERE cs1.cs_order_number = cs2.cs_order_number AND cs1.cs_warehouse_sk <> cs2.cs_warehouse_sk)
+    AND NOT EXISTS (SELECT * FROM catalog_returns cr1 WHERE cs1.cs_order_number = cr1.cr_order_number)""",
+    f"""WITH wh AS (SELECT cs1.cs_order_number FROM catalog_sales cs1, catalog_sales cs2 WHERE
+    cs1.cs_order_number = cs2.cs_order_number AND cs1.cs_warehouse_sk <> cs2.cs_warehouse_sk)
+    SELECT count(DISTINCT cs_order_number) FROM catalog_sales WHERE {_KNOWN} AND cs_order_number IN
+    (SELECT cs_order_number FROM wh) AND cs_order_number NOT IN (SELECT cr_order_number FROM catalog_returns)""",
+    f"""SELECT count(*), avg(n) FROM (SELECT cs_order_number, count(*) AS n FROM catalog_sales WHERE {_KNOWN}
+    GROUP BY cs_order_number HAVING count(*) > 1) o""",
+    f"""SELECT count(*), count(CASE WHEN EXISTS (SELECT 1 FROM catalog_returns r WHERE r.cr_order_number =
+    cs_order_number) THEN 1 END) FROM catalog_sales WHERE {_KNOWN} AND cs_quantity >
+    (SELECT avg(cs_quantity) FROM catalog_sales o WHERE o.cs_order_number = catalog_sales.cs_order_number)""",
+    f"""SELECT count(*), count(b.cs_item_sk) FROM catalog_sales a LEFT JOIN catalog_sales b
+    ON b.cs_order_number = a.cs_order_number AND b.cs_item_sk > a.cs_item_sk WHERE a.{_KNOWN}""",
+)
+"""Questions about orders of known customers, by `one_owner`."""
+
 
 def test_the_table_is_the_written_one() -> None:
     assert table() == TABLE.read_text()
@@ -67,3 +86,5 @@ def _assert_answers(database: Database) -> None:
         assert expected or number in EMPTY | REFUSED, number
         if number not in REFUSED:
             assert_same_rows(executed(text, database, TPCDS.policy), expected)
+    for text in ORDERS:
+        assert_same_rows(executed(text, database, TPCDS.policy), database.run(text))
