@@ -14,6 +14,7 @@ correlations do not depend on c, but their noise does: squares of temperatures f
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -31,12 +32,12 @@ from planner.expressions.bind_scalar import bind_measure, bind_predicate, bind_s
 from planner.expressions.canonical_value import distinct_value, joint_value
 from planner.expressions.coercion import sample
 from planner.expressions.intervals import Bounds
-from planner.expressions.scalar import Scalar
+from planner.expressions.scalar import Scalar, repeated
 from planner.parsing.aggregate_spellings import SUM_BY_KEY
 from planner.parsing.postgres_parser import LABEL
 from planner.released_expression import Apply, Given, ReleasedExpression, ReleasedValue
 from planner.sql.literals import constant, constant_text, number_sql
-from planner.sql.rank_grid import AskedRank, Grid
+from planner.sql.rank_grid import RATIO, AskedRank, Grid
 from planner.sql.sql_types import Family, ResultType, SqlType
 from planner.sql.trees import cast_sql, columns_of, conjunction, copied, holds, nodes, position_of, summed_column
 
@@ -256,10 +257,13 @@ def on_grid(call: exp.Expr, argument: exp.Expr, scope: Scope) -> tuple[exp.Expr,
     grid = Grid.over(bounds.lo, bounds.hi, step, shown)
     declared = any(one.range or one.dates for _, one in map(scope.declared, columns_of(sql)))
     if step is not None and grid.step > step and not declared:
-        hint = "limit them, for example LEAST(x, 1000)"
-        raise SensitivityUnbounded(
-            "a quantile or extreme of values with no known range is not supported", hint=hint, at=argument
-        )
+        if isinstance(call, _OF_A_ROW):  # one that noise takes too far would be off by orders of magnitude
+            hint = "limit them, for example LEAST(x, 1000)"
+            raise SensitivityUnbounded(
+                "an extreme of values with no known range is not supported", hint=hint, at=argument
+            )
+        grid = Grid.by_size(bounds.lo, bounds.hi, step, shown)
+        return _by_size(repeated(sql, argument), grid), grid
     return _place(sql, grid), grid
 
 
@@ -302,6 +306,20 @@ def _place(sql: exp.Expr, grid: Grid) -> exp.Expr:
             number = exp.Div(this=number, expression=_double(grid.step), typed=True)
     half = exp.Add(this=number, expression=_double(0.5))
     return cast_sql(exp.Floor(this=half), "BIGINT")
+
+
+def _by_size(sql: exp.Expr, grid: Grid) -> exp.Expr:
+    """Return SQL of the place on a grid by size: of x = s steps, zero + sign(s) floor(ln |s| / ln r + 3/2).
+
+    The logarithm is of 1 / r at least, so a number of less than 1 / sqrt(r) steps has the place of 0.
+    """
+    assert grid.zero is not None, "by size"
+    steps = exp.Div(this=exp.Abs(this=copied(sql)), expression=_double(grid.step), typed=True)
+    size = exp.Ln(this=exp.Greatest(this=steps, expressions=[_double(1 / RATIO)]))
+    once = exp.Div(this=size, expression=_double(math.log(RATIO)), typed=True)
+    place = exp.Floor(this=exp.Add(this=once, expression=_double(1.5)))
+    signed = exp.Mul(this=cast_sql(exp.Sign(this=copied(sql)), "DOUBLE"), expression=place)
+    return cast_sql(exp.Add(this=signed, expression=_double(float(grid.zero))), "BIGINT")
 
 
 def _double(value: float) -> exp.Expr:

@@ -298,7 +298,7 @@ def _of_output(output: Output, plan: Plan | None) -> _Kind:
         low, high = (float(one.value) for one in given if isinstance(one, Given) and one.value is not None)
         ends = low, high
     elif isinstance(value, ReleasedValue) and plan is not None and (ranked := plan.releases[value.release].ranked):
-        ends = ranked.grid.low, ranked.grid.low + ranked.grid.step * (ranked.grid.n_codes - 1)
+        ends = ranked.grid.ends
     return _Kind("numeric", ends)
 
 

@@ -128,7 +128,7 @@ class Evaluator:
         below = 0.0 if release_plan.less is None and release_plan.around is None else missing
         parts = answer.values, answer.low - rounding - below, answer.high + rounding + missing
         if release_plan.ranked is not None:
-            value, low, high = (_on_grid(part, release_plan.ranked.grid) for part in parts)
+            value, low, high = _on_grid(parts, release_plan.ranked.grid)
         else:
             value, low, high = (release_plan.weight_bound * part for part in parts)
         return column(value, never, low, high, never)
@@ -164,10 +164,18 @@ class Evaluator:
         return float(value)
 
 
-def _on_grid(places: NDArray[np.float64], grid: Grid) -> NDArray[np.float64]:
-    """The grid's values at some places, rounded as decimals."""
-    values: NDArray[np.float64] = grid.low + grid.step * places
-    return values if grid.digits is None else np.round(values, grid.digits)
+def _on_grid(parts: Sequence[NDArray[np.float64]], grid: Grid) -> Sequence[NDArray[np.float64]]:
+    """The grid's values at some places and at the ends of their intervals, rounded as decimals.
+
+    A place of a grid by size is that of all values up to half a place away, and so is its interval.
+    """
+    if grid.zero is not None:
+        return [
+            np.array([grid.at(place + half) for place in part.tolist()], np.float64)
+            for part, half in zip(parts, (0.0, -0.5, 0.5), strict=True)
+        ]
+    values = [grid.low + grid.step * part for part in parts]
+    return values if grid.digits is None else [np.round(one, grid.digits) for one in values]
 
 
 def _literals(expression: ReleasedExpression) -> set[str]:

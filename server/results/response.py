@@ -228,8 +228,8 @@ def _bound_notes(plan: Plan, columns: Sequence[Column], groups: NDArray[np.int64
         ranked = plan.releases[value.release].ranked if isinstance(value, ReleasedValue) else None
         if ranked is None or ranked.rank.quantile is not None:
             continue
-        grid, highest = ranked.grid, ranked.rank.highest
-        end = grid.low + grid.step * (grid.n_codes - 1) if highest else grid.low
+        highest = ranked.rank.highest
+        end = ranked.grid.ends[highest]
         own = column.value[groups]
         count = int(np.sum(own >= end if highest else own <= end))
         if count:

@@ -20,6 +20,7 @@ import psycopg
 from planner.plan import BackendQuery, Centre, Deviation, Plan, Products, Release
 from planner.released_expression import KeyValue
 from planner.rewriting.rewrite import rewrite
+from planner.sql.rank_grid import Grid
 from privacy.units import ONE
 from tests.golden.released_arithmetic import Value, evaluate, plain
 
@@ -185,15 +186,20 @@ def _ranked(release: Release, rows: Rows, owners: int, keys: int) -> dict[Group,
     for group, values in places.items():
         values.sort()
         if rank.quantile is None:
-            place = Fraction(values[-1] if rank.highest else values[0])
+            value = _at(values[-1] if rank.highest else values[0], grid)
         elif "disc" in release.label:
-            place = Fraction(values[max(0, math.ceil(Fraction(str(rank.quantile)) * len(values)) - 1)])
+            value = _at(values[max(0, math.ceil(Fraction(str(rank.quantile)) * len(values)) - 1)], grid)
         else:
             low, between = divmod(Fraction(str(rank.quantile)) * (len(values) - 1), 1)
-            above = values[min(int(low) + 1, len(values) - 1)]
-            place = values[int(low)] + between * (above - values[int(low)])
-        found[group] = int((Fraction(str(grid.low)) + Fraction(str(grid.step)) * place) * ONE)
+            value, above = (_at(values[min(int(low) + more, len(values) - 1)], grid) for more in (0, 1))
+            value += between * (above - value)
+        found[group] = int(value * ONE)
     return found
+
+
+def _at(place: int, grid: Grid) -> Fraction:
+    even = Fraction(str(grid.low)) + Fraction(str(grid.step)) * place
+    return even if grid.zero is None else Fraction(grid.at(place))
 
 
 def _groups(query: BackendQuery, run: Run, weights: list[dict[Group, int]]) -> list[Group]:

@@ -36,7 +36,10 @@ ABOUT: dict[type[exp.Expr], tuple[str, str]] = {
     exp.LogicalOr: ("bool_or(c)", "is it 95% sure that some row meets c? Per person it is exact"),
     exp.LogicalAnd: ("bool_and(c), every(c)", "is it not 95% sure that some row fails c? Per person it is exact"),
     exp.Median: ("median(x)", "the 0.5 quantile"),
-    exp.PercentileCont: ("percentile_cont(q) WITHIN GROUP (ORDER BY x)", "a step of the declared range"),
+    exp.PercentileCont: (
+        "percentile_cont(q) WITHIN GROUP (ORDER BY x)",
+        "a step of the declared range; where only the type bounds x, a value up to 0.05% away",
+    ),
     exp.PercentileDisc: ("percentile_disc(q) WITHIN GROUP (ORDER BY x)", "like percentile_cont"),
     exp.Variance: ("variance(x), var_samp(x)", "around the mean that the same question releases"),
     exp.VariancePop: ("var_pop(x)", "like variance"),

@@ -196,3 +196,8 @@ WHERE p.product_id IN (SELECT product_id FROM reviews WHERE rating > 3) GROUP BY
 
 -- [chosen_list] A list of them.
 SELECT DISTINCT brand FROM products WHERE product_id IN (SELECT product_id FROM order_items WHERE quantity > 36);
+
+-- [quantile_of_lengths] Quantiles of numbers that only their type bounds.
+SELECT country, percentile_disc(0.5) WITHIN GROUP (ORDER BY length(name)) AS usual,
+  percentile_cont(0.5) WITHIN GROUP (ORDER BY length(name) - length(city)) AS longer
+FROM customers GROUP BY country;

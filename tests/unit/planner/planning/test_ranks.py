@@ -101,17 +101,19 @@ def test_a_mechanism_for_sums_leaves_ranks_the_same_question() -> None:
         planned(sql, mechanism="GEM")
 
 
-def test_a_grid_that_only_a_type_bounds_is_no_grid() -> None:
-    """A text may have 2^30 letters, in steps of 1,000: the median length of short names would be zero."""
+def test_a_range_that_only_a_type_bounds_has_a_grid_by_size() -> None:
+    """A text may have 2^30 letters. In even steps of 1,000 the median length of short names would be zero."""
     schema = tpch_schema()
     customer = schema.tables["customer"]
     columns = tuple(replace(one, type="text") if one.name == "c_name" else one for one in customer.columns)
     texts = replace(schema, tables={**schema.tables, "customer": replace(customer, columns=columns)})
-    with pytest.raises(SensitivityUnbounded, match="no known range"):
-        planned("SELECT median(length(c_name)) FROM customer", texts)
+    (release,) = planned("SELECT median(length(c_name)) FROM customer", texts).releases
+    assert release.ranked is not None and release.ranked.grid.zero == 0
+    with pytest.raises(SensitivityUnbounded, match="an extreme of values with no known range"):
+        planned("SELECT max(length(c_name)) FROM customer", texts)
     (release,) = planned("SELECT median(least(length(c_name), 50)) FROM customer", texts).releases
     assert release.ranked is not None
-    assert (release.ranked.grid.step, release.ranked.grid.n_codes) == (1.0, 51)
+    assert (release.ranked.grid.step, release.ranked.grid.n_codes, release.ranked.grid.zero) == (1.0, 51, None)
 
 
 def test_declared_days_are_a_known_range() -> None:
@@ -122,6 +124,7 @@ def test_declared_days_are_a_known_range() -> None:
     dated = demo.beside({"lineitem": replace(line, columns={**line.columns, **span})})
     sql = "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY (l_commitdate - l_shipdate) / 7.25) FROM lineitem"
     (release,) = planned(sql, policy=dated).releases
-    assert release.ranked is not None and release.ranked.grid.step == pytest.approx(0.001)
-    with pytest.raises(SensitivityUnbounded, match="no known range"):
-        planned(sql)
+    assert release.ranked is not None and release.ranked.grid.zero is None
+    assert release.ranked.grid.step == pytest.approx(0.001)
+    (release,) = planned(sql).releases
+    assert release.ranked is not None and release.ranked.grid.zero is not None, "of years 1 to 9999"
