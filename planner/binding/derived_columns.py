@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from sqlglot import exp
 
+from planner.binding.limit_offset import output_name
 from planner.binding.scope import Meaning, Scope
 from planner.errors import (
     InvalidSyntax,
@@ -16,7 +17,7 @@ from planner.errors import (
     UnknownTable,
     UnsupportedSQL,
 )
-from planner.sql.trees import aggregates, bound_column, fold, position_of, select_within
+from planner.sql.trees import aggregates, bound_column, position_of, select_within
 
 VIEW, NAMESPACE, ANSWERS = "view", "namespace", "answers"
 """Meta keys of a subquery that stands for a view: the view's name, its schema, and whether it is an answer over
@@ -150,9 +151,5 @@ def named(
 def _columns(item: exp.Expr, scope: Scope, index: int) -> list[tuple[str, Meaning | None]]:
     if is_star(item):
         return scope.star(item)
-    value = scope.bind(item.unalias())
-    if isinstance(item, exp.Alias):
-        return [(fold(item.args["alias"]), value)]
-    if isinstance(item, exp.Column):
-        return [(fold(item.this), value)]
-    return [(f"\0{index}", value)]
+    name, value = output_name(item), scope.bind(item.unalias())
+    return [(f"\0{index}" if name == "?column?" else name, value)]

@@ -439,7 +439,8 @@ class _FromClause:
             if condition is not None and condition != exp.true():
                 hint = "write ON true, and the condition in WHERE"
                 raise UnsupportedSQL("this ON beside LATERAL is not supported", hint=hint, at=join)
-            self._outer.enter(tree, right, found, position_of(join))
+            whole = self._outer.is_public(tree)  # elsewhere an expression over missing aggregates is that of no rows
+            self._outer.enter(tree, right if whole else [replace(right[0], columns={})], found, position_of(join))
             person = self.scope.tables[right[0].first].person
             assert person is not None, "it groups by its owner"
             counted = counted_from_zero(right[0], person)

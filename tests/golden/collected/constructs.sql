@@ -201,3 +201,14 @@ SELECT DISTINCT brand FROM products WHERE product_id IN (SELECT product_id FROM 
 SELECT country, percentile_disc(0.5) WITHIN GROUP (ORDER BY length(name)) AS usual,
   percentile_cont(0.5) WITHIN GROUP (ORDER BY length(name) - length(city)) AS longer
 FROM customers GROUP BY country;
+
+-- [lateral_computed] A LATERAL aggregate of no rows is computed like any other.
+SELECT c.country, count(*), sum(CASE WHEN o.total > 100 THEN 1 ELSE 0 END) AS big, sum(CASE WHEN o.total = -1 THEN 1 ELSE 0 END) AS none,
+  sum(LEAST(o.n, 9)) AS n, sum(o.one) AS ones
+FROM customers c CROSS JOIN LATERAL (
+  SELECT COALESCE(sum(freight), -1) AS total, 2 * count(*) + 1 AS n, 1 AS one FROM orders WHERE orders.customer_id = c.customer_id AND channel = 'web'
+) o GROUP BY c.country;
+
+-- [unnamed] Columns of a subquery without aliases have PostgreSQL's names.
+SELECT date_trunc, count(*) FROM (SELECT date_trunc('month', order_date), customer_id::bigint, upper(channel) FROM orders) t
+WHERE customer_id > 3 AND upper = 'WEB' GROUP BY 1;
