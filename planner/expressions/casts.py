@@ -11,6 +11,7 @@ from planner.expressions import arithmetic, coercion, intervals
 from planner.expressions.coercion import fits_float, settle
 from planner.expressions.datetimes import converted, interval, literal, local, meant_in, shown_in
 from planner.expressions.made_dates import of_text
+from planner.expressions.numeric_functions import near
 from planner.expressions.scalar import Binder, Digits, Scalar
 from planner.expressions.strings import MAX_TEXT, text_of, to_text, whole_field
 from planner.sql.literals import OF_TYPE, is_named, type_written
@@ -152,6 +153,8 @@ def _number(node: exp.Expr, part: Scalar, target: SqlType) -> Scalar:
         assert exact is not None and part.digits is not None, "exact"
         digits, sql = Digits(part.digits.whole, part.digits.scale, False), cast_sql(exact[0], "DECIMAL")
         return Scalar(node, digits.type, sql, fractional, digits, part.value, unranged=part.unranged)
+    if exact is None and target.family is Family.INTEGER:
+        return _whole(node, part)
     if exact is None:
         raise _refused(node, "a cast that rounds a floating point number", "write floor(x), ceil(x) or round(x)")
     scale, integral = min(places, exact[1].scale), target.family is Family.INTEGER
@@ -169,6 +172,21 @@ def _number(node: exp.Expr, part: Scalar, target: SqlType) -> Scalar:
         return exp.Round(this=sql, decimals=exp.Literal.number(places))
 
     return arithmetic.monotone(node, part, rounding, digits, lambda known: intervals.rounded(known, places))
+
+
+def _whole(node: exp.Expr, part: Scalar) -> Scalar:
+    """A number without counted digits as a bigint, rounded as `round(x)`. Its range proves that it fits."""
+    sql, bounds = near(node, part).measured()
+    if bounds is None:
+        return arithmetic.null(node)
+    if bounds.size > _EXACT:
+        hint = "limit it, for example LEAST(GREATEST(x, 0), 1000)"
+        raise _refused(node, "a cast of so large a number to a whole one", hint)
+    return arithmetic.whole_number(node, sql, int(bounds.lo), int(bounds.hi))
+
+
+_EXACT = 2.0**50
+"""Up to here halves of doubles are rounded without an error, and fit a bigint."""
 
 
 def _to_double(node: exp.Expr, part: Scalar) -> Scalar:

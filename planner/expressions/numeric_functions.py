@@ -154,14 +154,18 @@ def rounded(node: exp.Expr, binder: Binder) -> Scalar:
     """
     inner = number(binder.scalar(node.this), binder)
     places = node.args.get("decimals")
-    count = 0 if places is None else whole_literal(places, -_MOST_DIGITS, _MOST_DIGITS)
+    return near(node, inner, 0 if places is None else whole_literal(places, -_MOST_DIGITS, _MOST_DIGITS))
+
+
+def near(node: exp.Expr, inner: Scalar, count: int = 0) -> Scalar:
+    """A number rounded to so many digits, as `rounded` says."""
     known = inner.digits
     digits = known and Digits(max(known.whole, -count) + 1, min(known.scale, max(count, 0)), False)
 
     def sql(argument: exp.Expr) -> exp.Expr:
         if digits is None:
             double = inner.type is not None and inner.type.family is Family.FLOAT
-            to_even = double and not count and isinstance(node, exp.Round)
+            to_even = double and not count and not isinstance(node, exp.Trunc)
             return _half_even(node, argument) if to_even else _scaled(node, argument, count)
         literal = exp.Literal.number(abs(count))
         return type(node)(this=argument, decimals=literal if count >= 0 else exp.Neg(this=literal))

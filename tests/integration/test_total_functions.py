@@ -19,9 +19,10 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 from planner.errors import PlannerError, SensitivityUnbounded, UnsupportedSQL
-from planner.expressions import datetimes
+from planner.expressions import casts, datetimes
 from planner.expressions.bind_scalar import bind_measure, bind_scalar
 from planner.expressions.intervals import Bounds
+from planner.expressions.numeric_functions import near
 from planner.parsing.parse import read
 from planner.policy.policy import TablePolicy
 from planner.rewriting.rewrite import to_sql, write_public
@@ -137,7 +138,7 @@ _GENTLE: dict[str, list[str | None]] = {
     "j": ["5", "1", "-9"],
     "n": ["2.50", "-2.50", "1.01", "0.00", "33.37", None],
     "m": ["0.125", "-7.5", "12", "0"],
-    "f": ["0.25", "-1.5", "3", "0", None],
+    "f": ["0.25", "-1.5", "3", "0", None, "2.5"],
     "r": ["0.5", "-3"],
     "t": ["abc", "", "A b", "éa_%x", " a!% ", None],
     "v": ["ab", "xyz"],
@@ -167,6 +168,15 @@ def test_every_function_means_what_postgresql_means(connection: psycopg.Connecti
                 assert all(_same(original, value) for value in ours), (text, columns, original, ours)
                 compared += 1
         assert compared, example
+
+
+def test_a_mutant_whose_cast_drops_the_fraction_is_caught(
+    connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(casts, "near", lambda node, part: near(exp.Trunc(this=node.this), part))
+    monkeypatch.setitem(globals(), "EXAMPLES", ("{f}::int",))
+    with pytest.raises(AssertionError):
+        test_every_function_means_what_postgresql_means(connection)
 
 
 _OTHERWISE = {

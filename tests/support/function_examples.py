@@ -56,6 +56,7 @@ EXAMPLES_OF: dict[type[exp.Expr], tuple[str, ...]] = {
         "{i}::numeric", "{n}::float8", "{i}::float8", "{i}::text", "{n}::int", "{d}::timestamp", "{s}::date",
         "{z}::date", "{d}::text", "{s}::text", "{z}::text", "{n}::text", "{t}::varchar(3)", "{i}::varchar(2)",
         "{t}::char(2)", "{b}::int", "{c}::text", "{n}::numeric(16, 1)", "{i}::smallint",
+        "{f}::int", "sqrt(abs({f}))::bigint", "({f} / 0.5)::smallint",
         "CAST(extract(year FROM {d}) || '-' || extract(month FROM {d}) || '-01' AS date)", "{s}::time", "{z}::time",
     ),
     # text
