@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from decimal import Decimal
 
 from sqlglot import exp
 
@@ -21,9 +22,11 @@ from planner.binding.person_tables import declared_of, typed_sql, written_as
 from planner.binding.scope import Meaning, Scope, Source, Tables
 from planner.errors import UnsupportedSQL
 from planner.expressions.bind_scalar import bind_scalar
+from planner.expressions.coercion import fits_float
 from planner.expressions.scalar import Scalar
 from planner.policy.policy import ColumnPolicy
 from planner.schema import Column
+from planner.sql.literals import number_sql
 from planner.sql.sql_types import Family, SqlType, sql_type
 from planner.sql.trees import ColumnRef, bound_column, cast_sql, column_ref, copied, holds
 
@@ -134,7 +137,7 @@ class _Rows:
         for columns, one in zip(self._columns, found, strict=True):
             if one is None:
                 one = PersonColumn(column, exp.Null(), declared)
-            value = one.value if one.column.type == kind else cast_sql(one.value, kind)
+            value = one.value if one.column.type == kind else _cast(one.value, sql_type(one.column.type), kind)
             columns.append(replace(one, column=column, value=value, declared=declared, label=label))
         return name
 
@@ -198,10 +201,24 @@ def _typed(scalar: Scalar) -> tuple[str | None, exp.Expr]:
         if digits.whole > 18 and not holds(sql, exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.Div):
             return "bigint", sql
         kind = "bigint" if digits.whole <= 18 else "double precision"
-        return kind, cast_sql(sql, kind)
+        return kind, _cast(sql, scalar.type, kind)
     if digits is not None and digits.whole + digits.scale <= 38:
         return written_as(digits.type), sql
-    return "double precision", cast_sql(sql, "double precision")
+    return "double precision", _cast(sql, scalar.type, "double precision")
+
+
+_LARGEST, _LEAST = (number_sql(Decimal(text)) for text in ("1e300", "1e-300"))
+
+
+def _cast(value: exp.Expr, found: SqlType, kind: str) -> exp.Expr:
+    """Cast a value to the common type. A numeric with too many digits has no double, which a row would show."""
+    if kind == "double precision" and not fits_float(found):
+        within = exp.Greatest(this=copied(value), expressions=[exp.Neg(this=copied(_LARGEST))])
+        bounded = exp.Least(this=within, expressions=[copied(_LARGEST)])
+        seen = exp.GTE(this=exp.Abs(this=copied(value)), expression=copied(_LEAST))
+        zero = exp.Not(this=exp.Is(this=exp.Paren(this=copied(value)), expression=exp.Null()))
+        value = exp.Case().when(seen, bounded, copy=False).when(zero, exp.Literal.number(0), copy=False)
+    return cast_sql(value, kind)
 
 
 def _common(kinds: Sequence[str], position: int | None) -> str:
