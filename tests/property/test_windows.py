@@ -86,6 +86,8 @@ OWN = {
     " person = p.id ORDER BY id LIMIT 1 OFFSET 1) AS t ON t.y = p.x WHERE t.id IS NULL",
     "LATERAL count": "SELECT count(*) FROM visit AS v CROSS JOIN LATERAL (SELECT count(*) AS n, max(l.x) AS m FROM"
     " line AS l WHERE l.visit = v.id AND l.x > 1) AS t WHERE n = 0 OR m = v.x",
+    "LATERAL computed": "SELECT count(*) FROM person AS p CROSS JOIN LATERAL (SELECT COALESCE(max(v.x), 7) AS y,"
+    " 2 * count(*) + 1 AS n FROM visit AS v WHERE v.person = p.id) AS t WHERE y = 7 AND n < 4 OR n = 5",
     "LATERAL rows": "SELECT count(*) FROM person AS p, LATERAL (SELECT v.x + p.x AS y FROM visit AS v WHERE"
     " v.person = p.id) AS t, LATERAL (SELECT y * 2 AS z) AS u WHERE z > 4",
     "LATERAL expressions": "SELECT count(*) FROM visit AS v LEFT JOIN LATERAL (SELECT v.x * 2 AS y WHERE v.id > 1)"
