@@ -117,6 +117,9 @@ def remainder(node: exp.Expr, binder: Binder) -> Scalar:
     integral = digits.integral and right.digits.integral
     result = exp.Mod(this=wrap(sql), expression=wrap(right.sql)), Digits(right.digits.whole, scale, integral)
     most = abs(float(right.value)) - (1.0 if scale == 0 else 0.0)
+    if left.unranged:  # the divisor bounds the remainder of any number
+        known = Bounds(-most, most, 10.0**-scale, integral)
+        left = replace(left, clamped=lambda: (sql, known), unranged=())
     return arithmetic.from_exact(node, left, result, lambda inner: intervals.remainder(inner, most))
 
 

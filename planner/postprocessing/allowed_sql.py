@@ -50,7 +50,8 @@ _QUERIES = frozenset(
 ALLOWED = _QUERIES | frozenset(PUBLIC) | {
     exp.Acos, exp.Ascii, exp.Asin, exp.Atan, exp.Atan2, exp.Cbrt, exp.Chr, exp.Cos, exp.Cot, exp.DateFromParts,
     exp.Degrees, exp.IntervalSpan, exp.JustifyDays, exp.JustifyHours, exp.MD5, exp.Overlay, exp.Pi, exp.Radians,
-    exp.RegexpReplace, exp.Reverse, exp.Sin, exp.StrToDate, exp.Tan, exp.TimeToStr, exp.ToNumber, exp.Translate,
+    exp.RegexpReplace, exp.Repeat, exp.Reverse, exp.Sin, exp.StrToDate, exp.Tan, exp.TimeToStr, exp.ToNumber,
+    exp.Translate,
     exp.GroupConcat, exp.LogicalAnd, exp.LogicalOr, exp.Mode,
     exp.CumeDist, exp.DenseRank, exp.FirstValue, exp.Lag, exp.LastValue, exp.Lead, exp.NthValue, exp.Ntile,
     exp.PercentRank, exp.Rank, exp.RowNumber, exp.Window, exp.WindowSpec,

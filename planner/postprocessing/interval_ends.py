@@ -9,7 +9,7 @@ docs/mathematics.md, section 9.3.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -18,12 +18,16 @@ from sqlglot import exp
 from planner.binding.limit_offset import output_name
 from planner.binding.outer_select import equals_noisy_refused
 from planner.errors import UnsupportedSQL
+from planner.expressions.predicates import conjuncts
 from planner.postprocessing.composed import HIGH, LOW, is_relation
 from planner.postprocessing.joint_noise import Reach, divided, joint_ends, written_number
 from planner.postprocessing.total_functions import WHOLE
 from planner.sql.trees import aggregates, bound_column, copied, fold, from_items, holds, named_sql, nodes
 
 _JOINT = "joint "  # with a number, a name that no column has
+
+_Place = tuple[str, str]
+"""A column, with the name of its item of FROM."""
 
 _RISING = (exp.Round, exp.Floor, exp.Ceil, exp.Trunc)
 _NUMBER_TYPES = frozenset({"SMALLINT", "INT", "BIGINT", "DECIMAL", "FLOAT", "DOUBLE"})
@@ -72,12 +76,14 @@ class NoisyColumns:
       sums: of these, those with noise of their own.
       floored: of these, those shown as 0 at the least.
       whole: of these, whole numbers.
+      keys: columns that together identify a row of an answer; no entry where none do.
     """
 
     all: Mapping[str, frozenset[str]]
     sums: Mapping[str, frozenset[str]]
     floored: Mapping[str, frozenset[str]] = field(default_factory=dict)
     whole: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    keys: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 def add_interval_ends(outer: exp.Query, noisy: NoisyColumns) -> ShownIntervals:
@@ -107,6 +113,7 @@ def check_counted_groups(outer: exp.Query, noisy: NoisyColumns) -> None:
     """Refuse aggregates over groups that a noisy number decides by equality: `GROUP BY n`, or `n = 1`.
 
     What PostgreSQL means is the number of groups whose true number is that one. Noise would decide nearly all of it.
+    A number that the other columns of GROUP BY determine decides nothing: `GROUP BY city, size_of_the_city`.
 
     Raises: UnsupportedSQL.
     """
@@ -118,11 +125,13 @@ def check_counted_groups(outer: exp.Query, noisy: NoisyColumns) -> None:
     lineage = _Lineage(outer, noisy)
     for select in selects:
         group = select.args.get("group")
-        for key in [] if group is None else group.expressions:
-            meant = key
-            if isinstance(key, exp.Literal) and key.name.isdigit() and 0 < int(key.name) <= len(select.expressions):
-                meant = select.expressions[int(key.name) - 1].unalias()
-            if isinstance(meant, exp.Column) and lineage.is_among(noisy.all, meant, select):
+        written = [] if group is None else group.expressions
+        grouped = [_meant(key, select) for key in written]
+        columns = [(key, meant) for key, meant in zip(written, grouped, strict=True) if isinstance(meant, exp.Column)]
+        uncertain = [(key, one) for key, one in columns if lineage.is_among(noisy.all, one, select)]
+        exact = [one for key, one in columns if (key, one) not in uncertain]
+        for key, one in uncertain:
+            if not lineage.is_determined(one, exact, select):
                 hint = "group by CASE WHEN n >= 10 THEN 'many' ELSE 'few' END"
                 message = "grouping by a noisy number is not supported: noise decides which groups are alike"
                 raise UnsupportedSQL(message, hint=hint, at=key)
@@ -130,6 +139,13 @@ def check_counted_groups(outer: exp.Query, noisy: NoisyColumns) -> None:
             for node in [] if part is None else nodes(part):
                 if isinstance(node, (exp.EQ, exp.In)) and _is_compared(node, noisy, lineage, select):
                     raise equals_noisy_refused(node)
+
+
+def _meant(key: exp.Expr, select: exp.Select) -> exp.Expr:
+    """Return the item of the select list that a number in GROUP BY names; other keys as they are."""
+    if isinstance(key, exp.Literal) and key.name.isdigit() and 0 < int(key.name) <= len(select.expressions):
+        return select.expressions[int(key.name) - 1].unalias()
+    return key
 
 
 def _is_compared(node: exp.Expr, noisy: NoisyColumns, lineage: _Lineage, select: exp.Select) -> bool:
@@ -185,7 +201,7 @@ def _is_plain(select: exp.Select) -> bool:
 
 class _Lineage:
     def __init__(self, outer: exp.Query, noisy: NoisyColumns) -> None:
-        self._noisy, self._sums, self.floored = noisy.all, noisy.sums, noisy.floored
+        self._noisy, self._sums, self.floored, self._keys = noisy.all, noisy.sums, noisy.floored, noisy.keys
         self._joint = 0
         everywhere = nodes(outer)
         stars = any(
@@ -299,6 +315,44 @@ class _Lineage:
         tree = named[0].unalias() if len(named) == 1 else None
         return body is not None and isinstance(tree, exp.Column) and self.is_among(columns, tree, body)
 
+    def is_determined(self, column: exp.Column, others: Sequence[exp.Column], select: exp.Select) -> bool:
+        """Do other columns fix which row of an answer a column is of, also by the equalities of joins?"""
+        source = self._source(column, select)
+        keys = None if source is None else self._identifying(source[1])
+        if source is None or keys is None:
+            return False
+        known = {self._place(other, select) for other in others}
+        for one, other in [*self._equalities(select), *self._equalities(select)]:  # twice: a = b AND c = a
+            if one in known or other in known:
+                known |= {one, other}
+        return {(source[0], key) for key in keys} <= known
+
+    def _identifying(self, item: exp.Expr) -> frozenset[str] | None:
+        """Return the columns that identify a row of an item of FROM, which is one answer; None if others may."""
+        if isinstance(item, exp.Table) and is_relation(item):
+            return self._keys.get(item.name)
+        body = self._body(item)
+        inner = from_items(body)[0] if body is not None and _is_plain(body) and len(from_items(body)) == 1 else None
+        keys = None if inner is None else self._identifying(inner)
+        if body is None or keys is None:
+            return None
+        keys -= {fold(one.this) for one, other in _equal(body) if _is_name(one) and isinstance(other, exp.Literal)}
+        named = {fold(one.unalias().this): output_name(one) for one in body.expressions if _is_name(one.unalias())}
+        return frozenset(named[key] for key in keys) if keys <= named.keys() else None
+
+    def _equalities(self, select: exp.Select) -> list[tuple[_Place, _Place]]:
+        """Return the pairs of columns that a SELECT equates in ON and in WHERE."""
+        return [
+            (self._place(one, select), self._place(other, select))
+            for one, other in _equal(select)
+            if _is_name(one) and _is_name(other)
+        ]
+
+    def _place(self, column: exp.Expr, select: exp.Select) -> _Place:
+        """Return a column with the name of its item of FROM; an unqualified one of several items has none."""
+        source = self._source(column, select) if isinstance(column, exp.Column) else None
+        return ("" if source is None else source[0], fold(column.this))
+
     def _column(self, column: exp.Column, select: exp.Select) -> _Interval | None:
         """Return the ends of a column of FROM."""
         source = self._source(column, select)
@@ -378,6 +432,18 @@ class _Lineage:
             return name in self._noisy.get(item.name, frozenset())
         body = self._body(item)
         return body is not None and any(output_name(one) == name for one in body.expressions)
+
+
+def _equal(select: exp.Select) -> list[tuple[exp.Expr, exp.Expr]]:
+    """Return the sides of the equalities that hold in each row of a SELECT with inner joins."""
+    conditions = [join.args.get("on") for join in select.args.get("joins") or []]
+    conditions += [select.args["where"].this] if select.args.get("where") else []
+    parts = [part for one in conditions if one is not None for part in conjuncts(one)]
+    return [(part.left.unnest(), part.right.unnest()) for part in parts if isinstance(part, exp.EQ)]
+
+
+def _is_name(tree: exp.Expr) -> bool:
+    return isinstance(tree, exp.Column) and isinstance(tree.this, exp.Identifier)
 
 
 def children_of(tree: exp.Expr) -> list[exp.Expr]:

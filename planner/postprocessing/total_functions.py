@@ -45,6 +45,7 @@ _ARGUMENTS: Mapping[type[exp.Expr], Mapping[str, str]] = {
     **dict.fromkeys((exp.Sin, exp.Cos, exp.Tan, exp.Cot, exp.Atan, exp.Degrees, exp.Radians), _DOUBLE),
     exp.Chr: {"x0": "x0 BETWEEN 1 AND 55295 OR x0 BETWEEN 57344 AND 1114111"},
     exp.Pad: {"expression": "expression <= 10000"},
+    exp.Repeat: {"times": "times <= 10000"},
     exp.Substring: {"length": "length >= 0"},
     exp.Overlay: {"from_": "from_ BETWEEN 1 AND 1000000000", "for_": "for_ BETWEEN -1000000000 AND 1000000000"},
     exp.SplitPart: {"part_index": "part_index <> 0"},

@@ -304,6 +304,7 @@ class Composer:
             {name: _names(_own_sums(outputs, plans.get(name))) for name, outputs in answers.items()},
             {name: _names(_floored(plan)) for name, plan in plans.items()},
             {name: _names(one for one in found if one.type == "int8") for name, found in noisy.items()},
+            _identifying(answers, plans),
         )
         check_counted_groups(outer, columns)
         guard_divisions(outer)
@@ -409,9 +410,24 @@ def _floored(plan: Plan) -> list[Output]:
 
 def keys_of(question: Question) -> list[str]:
     """Return the columns that are group keys; none where a group key is not shown."""
-    outputs = question.plan.display.outputs
-    shown = {output.expression.key: output.name for output in outputs if isinstance(output.expression, KeyValue)}
+    shown = _shown_keys(question.plan.display.outputs)
     return list(shown.values()) if len(shown) == len(question.plan.group_keys) else []
+
+
+def _shown_keys(outputs: Sequence[Output]) -> dict[int, str]:
+    return {output.expression.key: output.name for output in outputs if isinstance(output.expression, KeyValue)}
+
+
+def _identifying(
+    answers: Mapping[str, tuple[Output, ...]], plans: Mapping[str, Plan]
+) -> Mapping[str, frozenset[str]]:
+    """Return the columns that identify a row of each answer. Without a plan, all group keys count as shown."""
+    shown = {name: _shown_keys(outputs) for name, outputs in answers.items()}
+    return {
+        name: frozenset(keys.values())
+        for name, keys in shown.items()
+        if name not in plans or len(keys) == len(plans[name].group_keys)
+    }
 
 
 def _relation(name: str, outputs: Sequence[Output], plans: Mapping[str, Plan]) -> Relation:

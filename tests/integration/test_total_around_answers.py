@@ -50,6 +50,7 @@ EVERYWHERE = (
     "s + INTERVAL '1 day' * n::int", "d - INTERVAL '1 month' * k::int", "s + k::int * INTERVAL '1 second'",
     "make_date(n::int, m::int, k::int)", "make_date(2023, 2, k::int)", "make_date(2024, m::int, 31)",
     "extract(year FROM d + n::int)", "chr(k::int)", "chr(n::int)", "lpad(t, n::int, '*')", "rpad(t, k::int)",
+    "repeat(t, n::int)", "repeat('ab', k::int)",
     "left(t, n::int)", "right(t, m::int)", "substring(t, 1, n::int)", "substring(t FROM n::int FOR m::int)",
     "split_part(t, '-', n::int)", "'a' LIKE t", "t LIKE t", "ntile(k::int) OVER (ORDER BY d)",
     "nth_value(n, k::int) OVER (ORDER BY d)", "to_timestamp(m)::date", "length(t) * k::int", "cbrt(n)",

@@ -212,3 +212,9 @@ FROM customers c CROSS JOIN LATERAL (
 -- [unnamed] Columns of a subquery without aliases have PostgreSQL's names.
 SELECT date_trunc, count(*) FROM (SELECT date_trunc('month', order_date), customer_id::bigint, upper(channel) FROM orders) t
 WHERE customer_id > 3 AND upper = 'WEB' GROUP BY 1;
+
+-- [remainders] Remainders of numbers without a declared range, as keys and added up.
+SELECT order_id % 7 AS k, count(*), sum(order_id % 100) AS n FROM orders GROUP BY 1;
+
+-- [halves] Two halves of the people by their number.
+SELECT CASE WHEN mod(customer_id, 2) = 0 THEN 'a' ELSE 'b' END AS variant, count(*) FROM customers GROUP BY 1;

@@ -30,6 +30,30 @@ BY_RANGE = (
 )
 """What the hints lead to; what is no equality with a number; and tables with one row per person."""
 
+_SIZES = "WITH size AS (SELECT channel, count(*) AS n FROM orders GROUP BY channel)"
+_CELLS = "(SELECT channel, status, sum(freight) AS f FROM orders GROUP BY channel, status) AS cell"
+
+DETERMINED = (
+    f"{_SIZES} SELECT cell.channel, size.n, sum(f) / size.n FROM {_CELLS} JOIN size ON size.channel = cell.channel "
+    "GROUP BY cell.channel, size.n",
+    f"{_SIZES} SELECT cell.channel, n, count(*), max(f) FROM {_CELLS}, size WHERE cell.channel = size.channel "
+    "AND f > 0 GROUP BY 1, 2",
+    f"SELECT channel, n, sum(f) FROM {_CELLS} CROSS JOIN (SELECT count(*) AS n FROM customers) AS w GROUP BY 1, 2",
+    f"SELECT a.channel, a.status, a.f, sum(b.f) FROM {_CELLS[:-4]}a, {_CELLS[:-4]}b WHERE a.channel = b.channel "
+    "GROUP BY a.channel, a.status, a.f",
+    f"SELECT cell.channel, first.f, sum(cell.f) FROM {_CELLS} JOIN (SELECT channel AS c, f FROM {_CELLS} "
+    "WHERE status = 'returned') AS first ON first.c = cell.channel GROUP BY cell.channel, first.f",
+)
+"""GROUP BY keys, and noisy numbers of the one row that they identify."""
+
+NOT_DETERMINED = (
+    f"{_SIZES} SELECT cell.status, size.n, sum(f) FROM {_CELLS} JOIN size ON size.channel = cell.channel "
+    "GROUP BY cell.status, size.n",
+    f"{_SIZES} SELECT cell.channel, n, sum(f) FROM {_CELLS} CROSS JOIN size GROUP BY 1, 2",
+    f"SELECT status, n, sum(f) FROM {_CELLS} CROSS JOIN (SELECT count(*) AS n FROM orders GROUP BY channel) AS s "
+    "GROUP BY 1, 2",
+)
+
 STARS = (
     "SELECT *, count(*) FROM (SELECT payment_method, channel FROM orders) AS t GROUP BY 1, 2",
     "SELECT *, sum(1) AS n FROM (SELECT payment_method, channel FROM orders) AS t GROUP BY channel, payment_method",
@@ -38,7 +62,7 @@ STARS = (
 
 
 def test_groups_that_noise_decides_are_not_counted() -> None:
-    for sql in DECIDED_BY_NOISE:
+    for sql in DECIDED_BY_NOISE + NOT_DETERMINED:
         refusal = outcome(sql).refusal
         assert refusal is not None and "noise decides" in refusal.message and refusal.hint, (sql, refusal)
         assert_plain_words(sql, refusal)
@@ -49,8 +73,10 @@ def test_groups_by_ranges_are() -> None:
         assert outcome(sql).found is not None, (sql, outcome(sql).refusal)
 
 
-def test_a_star_shows_the_keys(truth: Callable[[str], Rows], on_postgres: Database, on_duckdb: Database) -> None:
-    for sql in STARS:
+def test_stars_and_determined_numbers_mean_what_postgresql_means(
+    truth: Callable[[str], Rows], on_postgres: Database, on_duckdb: Database
+) -> None:
+    for sql in STARS + DETERMINED:
         for database in (on_postgres, on_duckdb):
             result = found(sql, database.pipeline)
             assert result.found is not None, (sql, result.refusal)

@@ -21,6 +21,11 @@ NAMES = HostileNames(-100.0, 1000.0, (date(1992, 1, 1), date(1998, 12, 31)))
 POSITIVE = HostileNames(0.0, 50.0)
 
 
+class _Unranged(HostileNames):
+    def declared(self, column: exp.Column) -> tuple[str, ColumnPolicy]:
+        return f"h.{column.name}", ColumnPolicy()
+
+
 def test_every_function_has_examples() -> None:
     of_a_clock_or_within_another = {row for row, what in TABLE.items() if what.bind in (refused_clock, age)}
     assert set(EXAMPLES_OF) == set(TABLE) - of_a_clock_or_within_another
@@ -81,6 +86,9 @@ def test_a_remainder_is_smaller_than_both() -> None:
     ]:  # fmt: skip
         assert bounds(text) == (low, high)
         assert bounds(text, HostileNames(10.0, 100.0)) == (0, min(high, 100))
+    for text, most in (("i % 7", 6), ("mod(i, 7.5)", 7.5), ("n % 5000", 5000), ("abs(i % 4)", 3)):
+        least = 0 if text.startswith("abs") else -most
+        assert bounds(text, _Unranged()) == (least, most), "of any number"
 
 
 def test_what_copies_a_text_sees_its_first_characters() -> None:
