@@ -144,7 +144,7 @@ def check_counted_groups(outer: exp.Query, noisy: NoisyColumns) -> None:
 def _meant(key: exp.Expr, select: exp.Select) -> exp.Expr:
     """Return the item of the select list that a number in GROUP BY names; other keys as they are."""
     if isinstance(key, exp.Literal) and key.name.isdigit() and 0 < int(key.name) <= len(select.expressions):
-        return select.expressions[int(key.name) - 1].unalias()
+        key = select.expressions[int(key.name) - 1].unalias()
     return key
 
 
