@@ -11,6 +11,7 @@ from planner.errors import (
     UnknownTable,
     UnsupportedSQL,
 )
+from planner.limits import MAX_TABLES
 from tests.golden.refusals.refusal import Refusal
 
 _ORDERS = "SELECT count(*) FROM orders"
@@ -43,6 +44,6 @@ NAMES_AND_SHAPE = (
     Refusal("SELECT o_orderkey, count(*) ^INTO x FROM orders GROUP BY 1", UnsupportedSQL, "INTO"),
     Refusal("SELECT count(*) FROM orders WHERE " + "(" * 24 + "^(true" + ")" * 25, StatementTooComplex, "nest",
      "parenth", _ORDERS),
-    Refusal("SELECT count(*) FROM knows k0" + "".join(f", knows k{i}" for i in range(1, 16)) + ", ^knows k16",
+    Refusal("SELECT count(*) FROM knows k0" + "".join(f", knows k{i}" for i in range(1, MAX_TABLES)) + ", ^knows more",
      StatementTooComplex, "tables"),
 )  # fmt: skip

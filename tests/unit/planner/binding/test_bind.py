@@ -11,6 +11,7 @@ from planner.errors import (
     UnknownTable,
     UnsupportedSQL,
 )
+from planner.limits import MAX_TABLES
 from planner.released_expression import KeyValue, ReleasedValue
 from tests.support.planning import bound
 from tests.support.refused import assert_refused
@@ -140,7 +141,7 @@ def test_group_by_takes_columns_positions_and_aliases() -> None:
 
 
 def test_the_number_of_tables_is_limited() -> None:
-    tables = [f"knows k{i}" for i in range(17)]
-    assert len(bound(f"SELECT count(*) FROM {' CROSS JOIN '.join(tables[:16])}").tables) == 16
+    tables = [f"knows k{i}" for i in range(MAX_TABLES + 1)]
+    assert len(bound(f"SELECT count(*) FROM {' CROSS JOIN '.join(tables[:-1])}").tables) == MAX_TABLES
     with pytest.raises(StatementTooComplex):
         bound(f"SELECT count(*) FROM {' CROSS JOIN '.join(tables)}")

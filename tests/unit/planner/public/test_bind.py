@@ -13,7 +13,7 @@ from planner.errors import (
     UnknownTable,
     UnsupportedSQL,
 )
-from planner.limits import MAX_PUBLIC_ROWS
+from planner.limits import MAX_PUBLIC_ROWS, MAX_TABLES
 from planner.parsing.parse import read
 from planner.policy.policy import ColumnPolicy, TablePolicy
 from planner.public.bind import bind_public
@@ -75,7 +75,7 @@ REFUSED: list[tuple[type[PlannerError], str, str]] = [
     (InvalidSyntax, "position", "SELECT n_name FROM nation ORDER BY §2"),
     (AmbiguousColumn, "n_name", "SELECT §n_name FROM nation a, nation b"),
     (StatementTooComplex, "subqueries", "SELECT 1" + " UNION SELECT 1" * 60),
-    (StatementTooComplex, "tables", "SELECT 1 FROM " + ", ".join(f"nation n{i}" for i in range(17))),
+    (StatementTooComplex, "tables", "SELECT 1 FROM " + ", ".join(f"nation n{i}" for i in range(MAX_TABLES + 1))),
 ]  # fmt: skip
 
 
