@@ -15,7 +15,7 @@ from planner.expressions.coercion import align, all_real, check_ordered, fits_fl
 from planner.expressions.column_ranges import clamp_column
 from planner.expressions.datetimes import converted
 from planner.expressions.intervals import Bounds
-from planner.expressions.scalar import Binder, Digits, Measured, Scalar, repeated, unranged
+from planner.expressions.scalar import Binder, Digits, Measured, Scalar, Span, repeated, unranged
 from planner.expressions.strings import as_text
 from planner.sql.sql_types import REAL, Family, SqlType
 from planner.sql.trees import cast_sql, copied, nodes
@@ -236,11 +236,15 @@ def _plain_choice(node: exp.Expr, values: Sequence[Scalar], build: _Build) -> Sc
     if kind.is_string:
         sizes = [part.type.precision for part in known if part.type is not None]
         kind = SqlType(Family.TEXT, max(s for s in sizes if s is not None) if None not in sizes else None)
-    spans = [part.span for part in known]
-    bounded = [span for span in spans if span is not None]
-    span = (min(s[0] for s in bounded), max(s[1] for s in bounded)) if len(bounded) == len(spans) else None
     sql, zoned = build([part.sql for part in values]), any(part.zoned for part in known)
-    return Scalar(node, kind, sql, span=span, zoned=zoned)
+    span, declared = _all([part.span for part in known]), _all([part.span or part.declared for part in known])
+    return Scalar(node, kind, sql, span=span, declared=declared, zoned=zoned)
+
+
+def _all(spans: Sequence[Span | None]) -> Span | None:
+    """The days from the first to the last of all spans; None if one is unknown."""
+    known = [span for span in spans if span is not None]
+    return (min(s[0] for s in known), max(s[1] for s in known)) if len(known) == len(spans) else None
 
 
 def _of_one_type(node: exp.Expr, values: Sequence[Scalar], binder: Binder) -> list[Scalar]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 DATES = (
+    "SELECT date_part('year', age(coalesce(shipped_date, DATE '2024-12-31'), order_date)) AS years, count(*) "
+    "FROM orders GROUP BY years",
     "SELECT make_date(2024, m, 1) AS d, n FROM (SELECT extract(month FROM order_date)::int AS m, count(*) AS n "
     "FROM orders GROUP BY 1) AS t",
     "SELECT date_bin('15 minutes', occurred_at, TIMESTAMP '2024-01-01') AS slot, count(*) FROM events "

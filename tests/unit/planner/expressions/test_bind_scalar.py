@@ -91,6 +91,16 @@ def test_a_remainder_is_smaller_than_both() -> None:
         assert bounds(text, _Unranged()) == (least, most), "of any number"
 
 
+def test_a_choice_of_days_is_within_the_ranges_of_all() -> None:
+    for text, low, high in [
+        ("extract(year FROM coalesce(d, DATE '2001-05-01'))", 1992, 2001),
+        ("extract(year FROM least(d, s))", 1992, 1998),
+        ("extract(year FROM age(CASE WHEN i > 0 THEN d ELSE DATE '1990-01-01' END, d))", -8, 6),
+    ]:  # fmt: skip
+        assert bounds(text) == (low, high)
+    assert bounds("extract(year FROM coalesce(d, DATE '2001-05-01'))", HostileNames())[1] == 9999
+
+
 def test_what_copies_a_text_sees_its_first_characters() -> None:
     """More than 134,217,727 of them are more memory than PostgreSQL gives a trim."""
     for text in ("trim(t)", "lower(left(t, 999999999))", "t ILIKE '%a'", "left(t, 9999999) || 'a'"):
