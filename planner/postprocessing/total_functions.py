@@ -31,6 +31,7 @@ _POWER = (
     "ELSE expression = TRUNC(expression) AND ABS(expression * LN(-this)) < 690 END"
 )
 _DOUBLE = {"this": "ABS(this) < 1e307"}
+_LONGER = {"this": "1e0 * LENGTH(this) * LENGTH(replacement) <= 1000000"}
 _PATTERN = {"expression": "RIGHT(expression, 1) <> '\\'"}
 _COSINE = {"this": "this BETWEEN -1 AND 1"}
 _FRACTION = {"this": "this BETWEEN 0 AND 1"}
@@ -45,7 +46,8 @@ _ARGUMENTS: Mapping[type[exp.Expr], Mapping[str, str]] = {
     **dict.fromkeys((exp.Sin, exp.Cos, exp.Tan, exp.Cot, exp.Atan, exp.Degrees, exp.Radians), _DOUBLE),
     exp.Chr: {"x0": "x0 BETWEEN 1 AND 55295 OR x0 BETWEEN 57344 AND 1114111"},
     exp.Pad: {"expression": "expression <= 10000"},
-    exp.Repeat: {"times": "times <= 10000"},
+    exp.Repeat: {"times": "1e0 * times * LENGTH(this) <= 100000"},
+    **dict.fromkeys((exp.Replace, exp.RegexpReplace), _LONGER),
     exp.Substring: {"length": "length >= 0"},
     exp.Overlay: {"from_": "from_ BETWEEN 1 AND 1000000000", "for_": "for_ BETWEEN -1000000000 AND 1000000000"},
     exp.SplitPart: {"part_index": "part_index <> 0"},
@@ -78,6 +80,9 @@ _CASTS = {
 
 INPUT_IS_VALID = "pg_input_is_valid"
 INPUT_TYPES = frozenset(name for name, _ in _CASTS.values())
+
+_LENGTHENING = (exp.Pad, exp.Repeat, exp.Replace, exp.RegexpReplace)
+"""Functions whose text may be too long for a database's memory, also of constants."""
 
 _OF_CONSTANTS: Mapping[type[exp.Func], str] = {
     exp.ToChar: "format", exp.TimeToStr: "format", exp.RegexpReplace: "expression", exp.ToNumber: "this",
@@ -209,7 +214,7 @@ class _Guards:
                 self._cast(node)
             elif isinstance(node, (exp.Add, exp.Sub, exp.Mul)):
                 self._arithmetic(node)
-            elif not _is_constant(node):
+            elif not _is_constant(node) or isinstance(node, _LENGTHENING):
                 for name, condition in _ARGUMENTS.get(type(node), {}).items():
                     self._guard(node, name, condition)
 

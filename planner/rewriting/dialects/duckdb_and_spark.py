@@ -435,8 +435,9 @@ class Differences:
             result = written(call, value, distinct)
             if not isinstance(node, exp.Filter):
                 return result
-            where = exp.Where(this=write(node.expression.this).sql)
-            return Typed(exp.Filter(this=result.sql, expression=where), result.type)
+            where, cast = exp.Where(this=write(node.expression.this).sql), isinstance(result.sql, exp.Cast)
+            made = exp.Filter(this=result.sql.this if cast else result.sql, expression=where)
+            return Typed(exp.Cast(this=made, to=result.sql.args["to"]) if cast else made, result.type)
 
         return handler
 
@@ -475,6 +476,14 @@ def _connected(node: exp.Expr, write: Write) -> Typed:
 def _tested(node: exp.Expr, write: Write) -> Typed:
     test = node.args["expression"].copy()
     return truth(exp.Is(this=write(node.this).sql, expression=test, negate=node.args.get("negate")))
+
+
+def _apart(made: Typed, node: exp.Expr) -> Typed:
+    """In parentheses if the node became another operator, as the cast of a difference of doubles to a double does."""
+    kind = type(made.sql)
+    if kind is type(node) or kind is exp.Paren or not issubclass(kind, (exp.Binary, exp.Unary, exp.Between, exp.In)):
+        return made
+    return Typed(exp.Paren(this=made.sql), made.type)
 
 
 def _paren(node: exp.Expr, write: Write) -> Typed:
@@ -586,7 +595,7 @@ class Writer:
             )
         handler = self.handlers.get(type(node))
         if handler is not None:
-            return handler(node, self.write)
+            return _apart(handler(node, self.write), node)
         if isinstance(node, self.clauses):
             return Typed(rebuilt(node, lambda part: self.write(part).sql), SqlType(Family.OTHER))
         name = (

@@ -50,6 +50,18 @@ CASES = {
     "nulls": "SELECT nullif(n_regionkey, 1) AS k, n_name FROM nation ORDER BY k DESC, n_name LIMIT 8",
     "nulls first": "SELECT nullif(n_regionkey, 1) AS k, n_name FROM nation ORDER BY k NULLS FIRST, n_name LIMIT 8",
     "distinct": "SELECT DISTINCT n_regionkey FROM nation ORDER BY n_regionkey",
+    "operators of doubles": (
+        "SELECT (x - 50) * 2, (x - 50) / 100, 1 - (x - 1), -(x - 50), -round(x), round(x) * 10, 100 - round(x), "
+        "round(x / 25) * 25, (x - 50)::int AS i, round(x - 50), exp((x - 50) / 100), abs(x - 9) * 2, "
+        "(x - 1)::numeric * 3 AS n, CASE WHEN (x - 50) * 2 > -80 THEN 1 ELSE 2 END, power(x - 3, 2) * 2, "
+        "(x - 2)::real * 2 AS r "
+        "FROM (SELECT n_nationkey + 0.75::float8 AS x FROM nation) AS t ORDER BY 1"
+    ),
+    "aggregates of operators of doubles": (
+        "SELECT n_regionkey, avg((x - n_regionkey) / x), 100 * (sum(x) - sum(x / 2)) / sum(x), "
+        "(max(x) - min(x)) / 2, sum((x - 50) * 2), count(*) FILTER (WHERE (x - 9) * 2 > 3), -avg(x - 1) * 2 "
+        "FROM (SELECT n_regionkey, n_nationkey + 0.75::float8 AS x FROM nation) AS t GROUP BY 1 ORDER BY 1"
+    ),
     "distinct groups": "SELECT DISTINCT count(*) FROM nation GROUP BY n_regionkey",
     "rows of a table": "SELECT count(n.*), count(n.*) FILTER (WHERE n_name LIKE 'A%') FROM nation n",
     "rows that an outer join finds": (
