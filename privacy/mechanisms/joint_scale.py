@@ -243,12 +243,13 @@ def _centre(
     one: ScaledSum, vectors: UnitVectors, answers: Mapping[int, NoisyAnswer], entropy: Entropy
 ) -> NoisyAnswer:
     """The sum of all groups over the released number of rows, from -1 to 1 in normalised weight; the same in each
-    group.
+    group. It is a whole number of units, so that no unit's distance from it is rounded (`_deviations`).
     """
     assert isinstance(one.around, Centre), "a centre"
     noisy = one.chosen.release_at(one.chosen.choose(vectors, entropy), vectors, entropy)
     count = answers[one.around.count].values
-    value = np.full(len(count), min(1.0, max(-1.0, float(noisy.values[0]) / max(1.0, float(count.sum())))))
+    mean = min(1.0, max(-1.0, float(noisy.values[0]) / max(1.0, float(count.sum()))))
+    value = np.full(len(count), round(mean * ONE) / ONE)
     return replace(
         noisy,
         values=value,
@@ -265,7 +266,8 @@ def _centre(
 def _deviations(total: Ints, count: Ints, centre: float) -> Ints:
     """(n,) units: what each member adds to S(x) - a n, of either sign, rounded towards 0.
 
-    It depends on the member's own contributions and on what is released.
+    It depends on the member's own contributions and on what is released. Nothing is rounded where a is a whole number
+    of units and n one of rows: if all rows are alike, rounding would have one sign, and no interval holds it.
     """
     return _units(total / ONE - centre * (count / ONE))
 

@@ -1,0 +1,43 @@
+"""Averages around a centre: what is rounded of one unit is nothing, or in no interval."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from privacy.join_tuples import CodedJoinTuples
+from privacy.mechanisms import joint_scale
+from privacy.mechanisms.budget import PureBudget
+from privacy.mechanisms.clip import Clip
+from privacy.mechanisms.joint_scale import ScaledSum, release_at_one_scale
+from privacy.mechanisms.sums import Centre, Deviation
+from privacy.thresholds import Thresholds
+from privacy.units import ONE
+from tests.support.simulated_entropy import SimulatedEntropy
+
+_PEOPLE = 4_000
+
+
+def _miss(value: int, seed: int) -> float:
+    """How far an average of equal values is off, in units, beyond ten times its noise."""
+    fine = Thresholds(-20, 0)
+    count, centre, left = (Clip(PureBudget(4.0), one) for one in (Thresholds(0, 0), fine, fine))
+    sums = [ScaledSum(count), ScaledSum(centre, Centre(0)), ScaledSum(left, Deviation(1, 0))]
+    members = np.arange(_PEOPLE, dtype=np.int32)
+    weights = np.array([[ONE] * _PEOPLE, [value] * _PEOPLE, [value] * _PEOPLE], np.int64)
+    ends = np.array([0, _PEOPLE])
+    tuples = CodedJoinTuples(members[None], ends, ends, weights, (1, 1), members)
+    rows, around, rest = release_at_one_scale(sums, tuples, SimulatedEntropy(seed=seed))
+    found = around.values[0] + rest.values[0] / rows.values[0]
+    noise = float(rest.noise_scale[0]) / _PEOPLE
+    return (abs(found - value / ONE) - 10 * noise) * ONE
+
+
+def test_an_average_of_equal_values_is_off_by_noise_alone() -> None:
+    """In a range of half a million, a unit is 0.0005: half of it would be far more than the noise of many people."""
+    assert all(_miss(value, seed) <= 0 for value in (10_240, 10_241, 2_047) for seed in range(5))
+
+
+def test_a_centre_between_units_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joint_scale, "round", lambda value: value, raising=False)
+    assert max(_miss(10_240, seed) for seed in range(10)) > 0
