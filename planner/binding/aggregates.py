@@ -256,16 +256,21 @@ def on_grid(call: exp.Expr, argument: exp.Expr, scope: Scope) -> tuple[exp.Expr,
     step = 1.0 if bounds.whole else None if scalar.digits is None else float(10.0**-scalar.digits.scale)
     grid = Grid.over(bounds.lo, bounds.hi, step, shown)
     declared = any(one.range or one.dates for _, one in map(scope.declared, columns_of(sql)))
-    if step is not None and grid.step > step and not declared:
-        if isinstance(call, _OF_A_ROW):  # one that noise takes too far would be off by orders of magnitude
-            hint = "limit them, for example LEAST(x, 1000)"
-            raise SensitivityUnbounded(
-                "an extreme of values with no known range is not supported", hint=hint, at=argument
-            )
+    coarse = step is not None and grid.step > step and not declared
+    if isinstance(call, _OF_A_ROW) and (coarse or bounds.hi - bounds.lo >= _NO_RANGE):
+        # One that noise takes too far would be off by orders of magnitude.
+        hint = "limit them, for example LEAST(x, 1000)"
+        raise SensitivityUnbounded(
+            "an extreme of values with no known range is not supported", hint=hint, at=argument
+        )
+    if coarse and step is not None:
         grid = Grid.by_size(bounds.lo, bounds.hi, step, shown)
         return _by_size(repeated(sql, argument), grid), grid
     return _place(sql, grid), grid
 
+
+_NO_RANGE = 1e15
+"""As wide as the range of a released number that has no narrower one."""
 
 _OF_A_ROW = (exp.Max, exp.Min)
 """Aggregates whose result has the column's type, as in PostgreSQL."""

@@ -330,7 +330,10 @@ def sort_column(item: exp.Expr, place: int) -> SortColumn:
 
 
 def _output(name: str, value: Scalar) -> _Output:
-    """Show reals as doubles, char(n) as text, and NULL as a text."""
+    """Show reals as doubles, char(n) as text, and NULL as a text. Raises: UnsupportedSQL for intervals."""
+    if value.is_interval:
+        hint = "write extract(epoch FROM a - b), its seconds"
+        raise UnsupportedSQL("an interval of public rows is not supported as a column", hint=hint, at=value.node)
     if value.type is None:
         return _Output(name, cast_sql(exp.Null(), "TEXT"), _TEXT)
     if value.type.family is Family.FLOAT:
