@@ -30,7 +30,7 @@ def _miss(value: int, seed: int) -> float:
     rows, around, rest = release_at_one_scale(sums, tuples, SimulatedEntropy(seed=seed))
     found = around.values[0] + rest.values[0] / rows.values[0]
     noise = float(rest.noise_scale[0]) / _PEOPLE
-    return (abs(found - value / ONE) - 10 * noise) * ONE
+    return float((abs(found - value / ONE) - 10 * noise) * ONE)
 
 
 def test_an_average_of_equal_values_is_off_by_noise_alone() -> None:
