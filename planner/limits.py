@@ -31,7 +31,7 @@ MAX_NESTING = 24
 MAX_CHAIN = 64
 """The most arithmetic operators in a row: `1 + 1 + ...` is a tree as deep as it is long."""
 
-MAX_TABLES = 20
+MAX_TABLES = 16
 """The most tables of one query."""
 
 MAX_WORDS = 3_300
