@@ -29,6 +29,7 @@ from server.backends.query_tuples import KEPT, Room, too_many
 from server.backends.spark_session import (
     FileTable,
     SparkSession,
+    WithoutValue,
     file_schema,
     opened_session,
     read_file_tables,
@@ -101,6 +102,7 @@ class SparkBackend(SnapshotBackend[SparkSession]):
 
     dialect: ClassVar[Dialect] = "spark"
     unanswering: ClassVar = ("Spark does not answer", "check that Spark runs and has enough memory; see its log")
+    valueless: ClassVar = (WithoutValue,)
 
     address: str = field(repr=False)
     folder: ParquetFiles

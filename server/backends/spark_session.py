@@ -261,6 +261,14 @@ SETTINGS: Mapping[str, str] = {
 _RETRIES, _BACKOFF_MS = 2, 100
 """Few retries: the pipeline retries a lost connection itself, because it knows what was charged."""
 
+_VALUELESS = ("21", "22")
+"""The classes of SQLSTATE for several rows of a scalar subquery, and for an overflow."""
+
+
+class WithoutValue(BackendFailed):
+    """A value of the statement does not exist."""
+
+
 _SILENCED = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 
@@ -349,7 +357,8 @@ class SparkSession:
         lost = "Retries" in type(error).__name__ or "StatusCode.UNAVAILABLE" in str(error)
         if lost:
             return BackendConnectionLost("the connection to Spark was lost", hint="try again")
-        return BackendFailed(
+        valueless = isinstance(error, PySparkException) and (error.getSqlState() or "").startswith(_VALUELESS)
+        return (WithoutValue if valueless else BackendFailed)(
             "Spark refused the query that the proxy made from yours", hint="send the administrator your statement"
         )
 

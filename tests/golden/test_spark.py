@@ -21,12 +21,15 @@ from planner.errors import UnsupportedSQL
 from planner.plan import BackendQuery
 from planner.rewriting.compact_tuples import bernoulli_percent, sample_rows
 from planner.rewriting.dialects.spark import spark_sql
-from planner.rewriting.rewrite import rewrite
+from planner.rewriting.rewrite import rewrite, write_public
 from planner.schema import Schema
 from planner.sql.trees import bound_column, named_sql, table_sql
 from server.backends.postgres_catalog import read_schema
 from server.backends.spark import SparkBackend
 from server.backends.spark_session import SparkSession, opened_session
+from server.errors import ComputationFailed
+from tests.golden.public.cases import CASES
+from tests.golden.public.test_public import UNSORTED, assert_same, bound
 from tests.golden.sampling.write_cases import RATE, before_files
 from tests.golden.test_executed import EMPTY, policy_of, statements
 from tests.golden.untruncated import Run, postgres
@@ -42,7 +45,7 @@ REFUSED = {"days_between": "the function age is not supported on Spark"}
 _DEVIATIONS = 8
 """By Bernstein's inequality a count of draws leaves them once in 10^12 runs where its variance is 1,000 or more."""
 
-OnSpark = tuple[Schema, SparkSession]
+OnSpark = tuple[Schema, SparkSession, SparkBackend]
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +59,7 @@ def on_spark(tpch_duckdb: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
     backend = SparkBackend.of_folder(address(), folder_of(folder))
     with opened_session(address(), None) as session:
         session.with_files(backend.tables)
-        yield backend.schema(), session
+        yield backend.schema(), session, backend
 
 
 @pytest.fixture(scope="module")
@@ -167,3 +170,37 @@ def _sampled_rows(schema: Schema, name: str, rate: float) -> str:
         expressions=[named_sql(bound_column("r", "n"), "n")], from_=exp.From(this=table_sql(schema.tables[name], "r"))
     )
     return spark_sql(sample_rows(select, "r", bernoulli_percent(rate)[0]), schema)
+
+
+PUBLIC_REFUSED = {
+    "whole quotient": "this whole quotient is not supported on Spark",
+    "columns of a primary key": "the function upper is not supported on Spark",
+    "operators of doubles": "the function exp is not supported on Spark",
+    "joins in parentheses": "this way to read a table is not supported on Spark",
+    "a subquery over groups": "a subquery about each group is not supported on Spark",
+    "texts": "the function upper is not supported on Spark",
+    "doubles": "the function ln is not supported on Spark",
+}
+"""Of the golden questions over public tables, those that Spark is not asked, and why."""
+
+
+def test_public_statements_give_what_postgresql_itself_gives(
+    on_postgres: tuple[Schema, Run], on_spark: OnSpark
+) -> None:
+    _, run = on_postgres
+    schema, backend = _with_keys(on_spark[0], on_postgres[0]), on_spark[2]
+    for name, sql in CASES.items():
+        query = bound(sql.replace("public.", "main."), schema)
+        if name in PUBLIC_REFUSED:
+            with pytest.raises(UnsupportedSQL, match=PUBLIC_REFUSED[name]):
+                write_public(query, dialect="spark")
+            continue
+        statement = replace(write_public(query, dialect="spark"), fingerprint=backend.schema().fingerprint)
+        assert_same(backend.public(statement), list(map(tuple, run(sql))), sort=name in UNSORTED)
+
+
+def test_a_public_statement_without_a_value_says_so(on_postgres: tuple[Schema, Run], on_spark: OnSpark) -> None:
+    schema, backend = _with_keys(on_spark[0], on_postgres[0]), on_spark[2]
+    statement = write_public(bound("SELECT (SELECT n_name FROM nation)", schema), dialect="spark")
+    with pytest.raises(ComputationFailed, match="no value"):
+        backend.public(replace(statement, fingerprint=backend.schema().fingerprint))

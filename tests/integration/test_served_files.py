@@ -71,7 +71,7 @@ def test_questions_are_answered_until_the_files_change_and_again_once_they_are_c
     added = _noisegate("analyst", "add", "ada", "--policy", "policy.toml", "--epsilon", "30", cwd=folder)
     assert added.returncode == 0, added.stderr
     checked = _noisegate("policy", "check", "policy.toml", cwd=folder)
-    assert checked.returncode == 0 and "held once" in checked.stderr, checked.stderr
+    assert checked.returncode == 0 and "are unique" in checked.stderr, checked.stderr
     key = added.stdout.strip()
     with _served(folder) as (address, process):
         answer = _asked(address, key, "SELECT count(*), sum(cost) FROM public.visit")
@@ -114,7 +114,7 @@ def test_tables_of_named_files_are_served_checked_and_verified(folder: Path) -> 
     added = _noisegate("analyst", "add", "ada", "--policy", "policy.toml", "--epsilon", "30", cwd=folder)
     assert added.returncode == 0, added.stderr
     checked = _noisegate("policy", "check", "policy.toml", cwd=folder)
-    assert checked.returncode == 0 and "held once" in checked.stderr, checked.stderr
+    assert checked.returncode == 0 and "are unique" in checked.stderr, checked.stderr
     verified = _noisegate("verify", "SELECT count(*) FROM visit", "--policy", "policy.toml", cwd=folder)
     assert verified.returncode == 0, verified.stderr
     with _served(folder) as (address, _):

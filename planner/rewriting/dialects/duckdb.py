@@ -19,10 +19,9 @@ from itertools import groupby
 from sqlglot import ErrorLevel, exp
 
 from planner.rewriting.dialects.duckdb_and_spark import (
-    CLAUSES,
     MOST_DIGITS,
+    PUBLIC_CLAUSES,
     Differences,
-    Handler,
     Handlers,
     Typed,
     Write,
@@ -39,12 +38,13 @@ from planner.rewriting.dialects.duckdb_and_spark import (
     is_moment,
     moments_of_difference,
     numeric,
+    public_handlers,
     truth,
     window,
 )
 from planner.schema import Schema, Table
 from planner.sql.datetimes import Pattern, patterns
-from planner.sql.sql_types import REAL, Family, SqlType, sql_type
+from planner.sql.sql_types import REAL, Family, SqlType
 from planner.sql.trees import Age, NumberIn, cast_sql, has_fraction, is_type, joined_texts, tables_by_alias
 
 # Casts, texts and datetimes
@@ -420,50 +420,8 @@ def duckdb_sql(tree: exp.Expr, schema: Schema | None, *, handlers: Handlers = HA
 
 def duckdb_public_sql(tree: exp.Expr, tables: Mapping[str, Table]) -> str:
     """Write a statement over public tables for DuckDB. Raises: UnsupportedSQL where DuckDB would differ."""
-    clauses = (*CLAUSES, exp.Having, exp.Union, exp.Intersect, exp.Except)
-    return _sql(Writer(tables, {**HANDLERS, **_PUBLIC}, clauses).write(tree).sql)
+    return _sql(Writer(tables, public_handlers(HANDLERS, _AGGREGATES), PUBLIC_CLAUSES).write(tree).sql)
 
 
 def _sql(tree: exp.Expr) -> str:
     return tree.sql("duckdb", unsupported_level=ErrorLevel.RAISE, comments=False)
-
-
-def _in(node: exp.Expr, write: Write) -> Typed:
-    query = node.args.get("query")
-    if query is None:
-        return HANDLERS[exp.In](node, write)
-    return truth(exp.In(this=write(node.this).sql, query=write(query).sql))
-
-
-def _subquery(node: exp.Expr, write: Write) -> Typed:
-    """A clause in FROM; elsewhere a value of its one column's type."""
-    arguments = {name: write(value).sql for name, value in node.args.items() if isinstance(value, exp.Expr)}
-    joins = [write(join).sql for join in node.args.get("joins") or []]
-    sql = exp.Subquery(**arguments, joins=joins) if joins else exp.Subquery(**arguments)
-    inner = node.this
-    value = isinstance(inner, exp.Select) and node.args.get("alias") is None
-    return Typed(sql, write(inner.expressions[0].this).type if value else _OTHER)
-
-
-def _public_cast(node: exp.Expr, write: Write) -> Typed:
-    """A sum keeps its own digits, and NULL has any type; other casts are as in questions."""
-    if isinstance(node.this, exp.Null):
-        return Typed(node.copy(), sql_type(node.args["to"].sql("postgres").lower()))
-    inner = node.this.this if isinstance(node.this, exp.Filter) else node.this
-    if isinstance(inner, exp.Sum) and is_type(node.args["to"], "decimal"):
-        return write(node.this)
-    return HANDLERS[exp.Cast](node, write)
-
-
-def _as_it_is(node: exp.Expr, write: Write) -> Typed:
-    return Typed(node.copy(), _OTHER)
-
-
-_PUBLIC: dict[type[exp.Expr], Handler] = {
-    **_AGGREGATES,
-    exp.In: _in,
-    exp.Subquery: _subquery,
-    exp.Limit: _as_it_is,
-    exp.Offset: _as_it_is,
-    exp.Cast: _public_cast,
-}

@@ -550,6 +550,45 @@ CLAUSES = (
     exp.TableAlias, exp.Table, exp.TableSample, exp.Identifier, exp.Var, exp.Limit,
 )  # fmt: skip
 
+PUBLIC_CLAUSES = (*CLAUSES, exp.Having, exp.Union, exp.Intersect, exp.Except)
+"""Clauses of statements over public tables."""
+
+
+def public_handlers(handlers: Handlers, aggregates: Handlers) -> Handlers:
+    """Handlers for a statement over public tables, given those of questions and of aggregates."""
+
+    def member(node: exp.Expr, write: Write) -> Typed:
+        query = node.args.get("query")
+        if query is None:
+            return handlers[exp.In](node, write)
+        return truth(exp.In(this=write(node.this).sql, query=write(query).sql))
+
+    def cast(node: exp.Expr, write: Write) -> Typed:
+        """A sum keeps its own digits, and NULL has any type; other casts are as in questions."""
+        if isinstance(node.this, exp.Null):
+            return Typed(node.copy(), sql_type(node.args["to"].sql("postgres").lower()))
+        inner = node.this.this if isinstance(node.this, exp.Filter) else node.this
+        if isinstance(inner, exp.Sum) and is_type(node.args["to"], "decimal"):
+            return write(node.this)
+        return handlers[exp.Cast](node, write)
+
+    others: Handlers = {exp.In: member, exp.Cast: cast, exp.Subquery: _subquery}
+    return {**handlers, **aggregates, **others, **dict.fromkeys((exp.Limit, exp.Offset), _as_it_is)}
+
+
+def _subquery(node: exp.Expr, write: Write) -> Typed:
+    """A clause in FROM; elsewhere a value of its one column's type."""
+    arguments = {name: write(value).sql for name, value in node.args.items() if isinstance(value, exp.Expr)}
+    joins = [write(join).sql for join in node.args.get("joins") or []]
+    sql = exp.Subquery(**arguments, joins=joins) if joins else exp.Subquery(**arguments)
+    inner = node.this
+    value = isinstance(inner, exp.Select) and node.args.get("alias") is None
+    return Typed(sql, write(inner.expressions[0].this).type if value else SqlType(Family.OTHER))
+
+
+def _as_it_is(node: exp.Expr, write: Write) -> Typed:
+    return Typed(node.copy(), SqlType(Family.OTHER))
+
 
 @dataclass(frozen=True)
 class Writer:

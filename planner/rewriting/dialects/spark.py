@@ -23,6 +23,7 @@ from planner.rewriting.compact_tuples import SATURATION, bernoulli_percent
 from planner.rewriting.dialects.duckdb_and_spark import (
     CLAUSES,
     EXACT,
+    PUBLIC_CLAUSES,
     Differences,
     Handlers,
     Typed,
@@ -35,6 +36,7 @@ from planner.rewriting.dialects.duckdb_and_spark import (
     exact_type,
     floating,
     numeric,
+    public_handlers,
     truth,
     window,
 )
@@ -212,6 +214,13 @@ def _aggregate(aggregate: exp.Expr, value: Typed, distinct: bool) -> Typed:
     return Typed(type(aggregate)(this=exp.Distinct(expressions=[sql]) if distinct else sql), kind)
 
 
+def _public_aggregate(call: exp.Expr, value: Typed, distinct: bool) -> Typed:
+    """As `_aggregate`; sums and means of doubles differ in the last digits, which needs no exactness here."""
+    if isinstance(call, (exp.Sum, exp.Avg)) and value.type.family is Family.FLOAT:
+        return floating(type(call)(this=exp.Distinct(expressions=[value.sql]) if distinct else value.sql))
+    return _aggregate(call, value, distinct)
+
+
 FILES = "main"
 """The schema of tables that are files. They are views of the session, which have no schema in Spark."""
 
@@ -229,8 +238,23 @@ def spark_sql(tree: exp.Expr, schema: Schema | None) -> str:
 
 def spark_public_sql(tree: exp.Expr, tables: Mapping[str, Table]) -> str:
     """Write a statement over public tables for Spark. Raises: UnsupportedSQL where Spark would differ."""
-    writer = Writer(tables, {**_VALUES, **_AGGREGATES}, (*CLAUSES, exp.Having), name="Spark")
-    return written(writer.write(tree).sql)
+    for select in tree.find_all(exp.Select):
+        if select.args.get("group") is not None:
+            _refuse_of_groups(select)
+    handlers = public_handlers(_VALUES, {**_AGGREGATES, **_PUBLIC_AGGREGATES})
+    return written(Writer(tables, handlers, PUBLIC_CLAUSES, name="Spark").write(tree).sql)
+
+
+def _refuse_of_groups(select: exp.Select) -> None:
+    """Refuse a subquery about the group of a SELECT, which Spark cannot plan. Raises: UnsupportedSQL."""
+    rows = [select.args.get("from_"), *(select.args.get("joins") or ())]
+    own = {item.alias for part in rows if part is not None for item in part.find_all(exp.Table, exp.Subquery)}
+    having = select.args.get("having")
+    for place in (*select.expressions, *([] if having is None else [having])):
+        for inner in place.find_all(exp.Subquery):
+            if any(column.table in own for column in inner.find_all(exp.Column)):
+                hint = "group in a subquery of FROM, and join it with the other tables"
+                raise UnsupportedSQL("a subquery about each group is not supported on Spark", hint=hint)
 
 
 def spark_contributions_sql(tree: exp.Expr) -> str:
@@ -322,4 +346,7 @@ _AGGREGATES: Handlers = {
     **dict.fromkeys((exp.Count, exp.Sum, exp.Min, exp.Max, exp.Filter), SHARED.aggregate(_aggregate)),
     exp.Window: _window,
 }
+_PUBLIC_AGGREGATES: Handlers = dict.fromkeys(
+    (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max, exp.Filter), SHARED.aggregate(_public_aggregate)
+)
 """For subqueries that act as tables, and for statements over public tables."""

@@ -35,7 +35,8 @@ TYPES: dict[ResultType, tuple[type, ...]] = {
 UNSORTED = {"distinct groups"}
 
 
-def _bound(sql: str, schema: Schema) -> PublicQuery:
+def bound(sql: str, schema: Schema) -> PublicQuery:
+    """A question over public tables alone, bound."""
     statement = read(sql)
     assert not names_private_table(statement.tree, schema, demo_policy())
     check_public(statement)
@@ -49,7 +50,7 @@ def on_postgres(tpch_url: str) -> Answer:
     backend = PostgresBackend(tpch_url)
 
     def answer(sql: str) -> tuple[PublicQuery, Rows]:
-        query = _bound(sql, schema)
+        query = bound(sql, schema)
         return query, backend.public(write_public(query))
 
     return answer
@@ -61,7 +62,7 @@ def on_duckdb(tpch_duckdb: Path) -> Answer:
     schema = backend.schema()
 
     def answer(sql: str) -> tuple[PublicQuery, Rows]:
-        query = _bound(sql.replace("public.", f"{NAMESPACE}."), schema)
+        query = bound(sql.replace("public.", f"{NAMESPACE}."), schema)
         return query, backend.public(write_public(query, dialect="duckdb"))
 
     return answer
@@ -88,7 +89,7 @@ def test_the_answer_is_the_database_s_own(
         for answer in (on_postgres, on_duckdb) if ALL else (on_postgres, on_duckdb)[place % 2 :][:1]:
             query, rows = answer(CASES[name])
             assert [column for column, _ in query.columns] == names
-            _assert_same(rows, expected, sort=name in UNSORTED)
+            assert_same(rows, expected, sort=name in UNSORTED)
             for row in rows:
                 for value, (_, kind) in zip(row, query.columns, strict=True):
                     assert value is None or type(value) in TYPES[kind]
@@ -99,7 +100,8 @@ def test_the_questions_have_answers(plainly: Callable[[str], tuple[list[str], li
     assert empty == ["a constant where", "having alone"]
 
 
-def _assert_same(rows: Rows, expected: list[tuple[Any, ...]], *, sort: bool) -> None:
+def assert_same(rows: Rows, expected: list[tuple[Any, ...]], *, sort: bool) -> None:
+    """Cell by cell: numbers by value, doubles to 14 digits."""
     found, wanted = [[_plain(value) for value in row] for row in rows], [[_plain(v) for v in row] for row in expected]
     if sort:
         found, wanted = sorted(found), sorted(wanted)

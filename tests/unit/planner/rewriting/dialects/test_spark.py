@@ -170,8 +170,17 @@ def test_statements_over_public_tables_are_written_or_refused() -> None:
     count = exp.Sum(this=bound_column("h", "n"))
     select = exp.Select(expressions=[count], from_=exp.From(this=table_sql(TABLE, "h")))
     assert spark_public_sql(select, {"h": TABLE}) == "SELECT SUM(CAST(`h`.`n` AS DECIMAL(15, 2))) FROM `h` AS `h`"
-    with pytest.raises(UnsupportedSQL, match="Spark"):
-        spark_public_sql(exp.union(select, select.copy()), {"h": TABLE})
+    assert " UNION " in spark_public_sql(exp.union(select, select.copy()), {"h": TABLE})
+    inner = exp.Select(expressions=[bound_column("h", "t")], from_=exp.From(this=table_sql(TABLE, "g")))
+    grouped = exp.Select(
+        expressions=[exp.Subquery(this=inner)],
+        from_=exp.From(this=table_sql(TABLE, "h")),
+        group=exp.Group(expressions=[bound_column("h", "t")]),
+    )
+    with pytest.raises(UnsupportedSQL, match="a subquery about each group is not supported on Spark"):
+        spark_public_sql(grouped, {"h": TABLE, "g": TABLE})
+    inner.set("expressions", [bound_column("g", "t")])  # the same for all groups
+    assert "(SELECT `g`.`t` FROM `h` AS `g`)" in spark_public_sql(grouped, {"h": TABLE, "g": TABLE})
 
 
 def test_nothing_surrounds_answers() -> None:
