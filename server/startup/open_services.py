@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -95,8 +96,12 @@ def open_services(
         accept(Change.to(prepared.file, prepared.schema, ledger), ledger, Act("proxy", "start"))
         check_keys(prepared, ledger, Act("proxy", "start"))
         note_first(prepared.file.policy, policy_path, ledger, Act("proxy", "start"))
-        workers.warm()
-        public_workers.warm()
+        with ThreadPoolExecutor(1) as beside:
+            ranged = beside.submit(prepared.ranged)
+            workers.warm()
+            public_workers.warm()
+            if not ranged.done():
+                announce("reading the ranges of public columns")
         crashed = ledger.recover()
         if crashed:
             announce(f"a crash interrupted {len(crashed)} queries; their charges stand")
@@ -106,7 +111,7 @@ def open_services(
             announce(f"warning: {DATASET}: {other_budget.message}. Next: {other_budget.next_step}")
         mirror = open_mirror(file.policy, prepared.schema, prepared.url, policy_path.parent, ledger)
         public = PublicReads(public_workers)
-        parts = (prepared.ranged(), prepared.schema, prepared.backend, ledger, workers)
+        parts = (ranged.result(), prepared.schema, prepared.backend, ledger, workers)
         first = Pipeline(*parts, public=public, mirror=mirror, question_keys=keys)
         pipeline = ReloadablePipeline(first, partial(_renew, policy_path), partial(policy_changes, policy_path))
         if mirror is not None:

@@ -1,5 +1,9 @@
 """One worker process, the pipe to it, and the loop that runs inside it.
 
+Workers are forked from one process, the template, which has made their imports once (`template.py`) and does nothing
+else. It is a new process: it has no socket, file, lock or thread of the server. It draws no noise, and libraries seed
+their generators at the first draw, so no two workers share a state.
+
 Only the worker's own messages decide whether private rows could have been read. It sends `Begun` after it has
 received a call and before it runs it. Without that message nothing has run (NotTaken); after it, everything may have
 been read. A look at the process from outside cannot decide this, because it may die at any time.
@@ -11,6 +15,8 @@ import ctypes
 import importlib
 import multiprocessing
 import multiprocessing.connection
+import multiprocessing.forkserver
+import multiprocessing.resource_tracker
 import os
 import resource
 import signal
@@ -74,18 +80,15 @@ class Failure:
 
 
 def serve_calls(connection: Connection, memory_bytes: int, preload: tuple[str, ...]) -> None:
-    """Answer calls from the pipe until it closes.
-
-    Sets the number of threads first, because libraries read it when they are imported.
-    """
-    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ[variable] = "1"
+    """Answer calls from the pipe until it closes."""
+    os.close(multiprocessing.forkserver._forkserver._forkserver_alive_fd)  # type: ignore[attr-defined]  # see below
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core dump would hold private rows
     os.nice(NICENESS)
     _die_with_parent()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # sent to the process group; the server decides when a worker ends
+    for number in _OF_THE_GROUP:
+        signal.signal(number, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _OF_THE_GROUP)  # not for what a worker starts
     for module in preload:
         importlib.import_module(module)  # now, rather than with the first question
     empty = _mapped_bytes()
@@ -110,7 +113,10 @@ def _mapped_bytes() -> int:
 
 
 def _die_with_parent() -> None:
-    """Let the kernel end this worker with the server (Linux); elsewhere the closed pipe does."""
+    """Let the kernel end this worker with the template (Linux); elsewhere the closed pipe does.
+
+    The template ends once nobody holds its pipe `alive`: when the server has ended, as workers have closed theirs.
+    """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
@@ -154,13 +160,25 @@ Result = TypeVar("Result")
 _LOOK_UP_S = 0.1  # the delay of a cancellation; an outcome has none
 _TAKE_S = 30.0  # the time limit of an idle worker to begin: milliseconds, but more on a busy machine
 
-_SPAWN = multiprocessing.get_context("spawn")  # a fork would share sockets, locks and entropy state
+_OF_THE_GROUP = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Signals that are sent to the process group. The server decides when a worker ends."""
 
-_STARTER = ThreadPoolExecutor(1, thread_name_prefix="worker-starter")
-"""The one thread that starts workers, and lives as long as the process.
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload(["server.workers.template"])
 
-The kernel kills a worker when the *thread* that started it ends. So no request's thread may start one.
-"""
+
+def _begin() -> None:
+    multiprocessing.resource_tracker.ensure_running()  # which unblocks signals, so it comes first
+    signal.pthread_sigmask(signal.SIG_BLOCK, _OF_THE_GROUP)  # also in the template, whose end is that of the workers
+
+
+_STARTER = ThreadPoolExecutor(1, "worker-starter", _begin)
+"""The one thread that starts the template and workers."""
+
+
+def start_template() -> None:
+    """Start the process that workers are forked from, so that it imports while this one does other things."""
+    _STARTER.submit(multiprocessing.forkserver.ensure_running)
 
 
 class NotTaken(Exception):
@@ -177,8 +195,8 @@ class Worker:
     """
 
     def __init__(self, memory_bytes: int, *preload: str) -> None:
-        self._connection, theirs = _SPAWN.Pipe()
-        self._process = _SPAWN.Process(
+        self._connection, theirs = _FORKS.Pipe()
+        self._process = _FORKS.Process(
             target=serve_calls, args=(theirs, memory_bytes, preload), daemon=True, name="worker"
         )
         try:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import multiprocessing.forkserver
 import os
+import re
 import signal
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -30,10 +34,13 @@ from tests.support.worker_calls import (
     die,
     keep,
     niceness,
+    noise,
     process_id,
     raise_chained,
     raise_with_a_secret,
+    shared_noise,
     sleep_from,
+    template,
     threads,
 )
 
@@ -63,6 +70,73 @@ def test_a_call_runs_elsewhere(pool: WorkerPool) -> None:
     assert pool.call(threads) == "1"
 
 
+def test_the_template_has_one_thread_and_no_connection(pool: WorkerPool) -> None:
+    process = Path(f"/proc/{pool.call(template)}")
+    assert process.name != str(os.getpid())
+    assert len(list((process / "task").iterdir())) == 1, "a fork keeps one thread, and the locks of all"
+    held = [str(one.readlink()) for one in (process / "fd").iterdir()]
+    assert sum(one.startswith("socket:") for one in held) == 1, "it is asked for workers by one"
+    assert not [one for one in held if Path(one).is_file()]
+
+
+def _alike(draw: Callable[[], list[Any]]) -> bool:
+    """Whether two workers that run at once draw alike."""
+    with _pool(workers=2) as pool, ThreadPoolExecutor(2) as threads:
+        drawn = list(threads.map(lambda owner: pool.call(_after_a_while, draw, owner=owner), ("ann", "bob")))
+    assert drawn[0][0] != drawn[1][0], "in two processes"
+    return drawn[0][1] == drawn[1][1]
+
+
+def _after_a_while(draw: Callable[[], list[Any]]) -> tuple[int, list[Any]]:
+    time.sleep(1)
+    return os.getpid(), draw()
+
+
+def test_no_two_workers_draw_the_same_noise() -> None:
+    assert not _alike(noise)
+    assert _alike(shared_noise), "a source that is seeded before workers are forked is caught"
+
+
+def test_no_noise_comes_from_a_generator_that_workers_share() -> None:
+    sources = [path for folder in ("privacy", "planner", "server") for path in Path(folder).rglob("*.py")]
+    used = {name for path in sources for name in re.findall(r"np\.random\.(\w+)", path.read_text())}
+    assert used <= {"Generator", "PCG64DXSM", "SeedSequence", "default_rng"}
+
+
+def test_a_signal_to_the_group_ends_no_worker(pool: WorkerPool) -> None:
+    worker, ancestor = pool.call(process_id), pool.call(template)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        os.kill(ancestor, number)
+        os.kill(worker, number)
+    assert (pool.call(process_id), pool.call(template)) == (worker, ancestor)
+
+
+_SERVER = """
+from server.workers.pool import WorkerLimits, WorkerPool
+from tests.support.worker_calls import process_id, sleep_from, template
+from pathlib import Path
+import sys
+if __name__ == "__main__":
+    pool = WorkerPool(WorkerLimits(workers=1), "tests.support.worker_calls")
+    print(pool.call(process_id), pool.call(template), flush=True)
+    pool.call(sleep_from, Path(sys.argv[1]))
+"""
+
+
+def test_workers_at_work_end_with_the_server(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", _SERVER, str(tmp_path / "begun")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        processes = [Path("/proc") / name for name in server.stdout.readline().split()]
+        assert len(processes) == 2 and all(process.exists() for process in processes)
+        _wait_for(tmp_path / "begun")
+        server.kill()
+    deadline = time.monotonic() + 120
+    while any(process.exists() and "zombie" not in (process / "status").read_text() for process in processes):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
 def test_workers_stand_back_behind_the_process_that_clients_wait_for(pool: WorkerPool) -> None:
     assert pool.call(niceness) == min(19, niceness() + NICENESS) > niceness()
 
@@ -74,8 +148,18 @@ def test_our_errors_cross_whole_and_without_their_cause(pool: WorkerPool) -> Non
     assert caught.value.__cause__ is None
 
 
+@pytest.fixture
+def new_template() -> Iterator[None]:
+    """Workers of a new process: it has the environment and the standard error of this moment."""
+    stop = multiprocessing.forkserver._forkserver._stop  # type: ignore[attr-defined]
+    worker_module._STARTER.submit(stop).result(120)
+    yield
+    worker_module._STARTER.submit(stop).result(120)
+
+
+@pytest.mark.usefixtures("new_template")
 def test_an_unforeseen_error_loses_its_words(capfd: pytest.CaptureFixture[str]) -> None:
-    with _pool() as pool, pytest.raises(WorkerFailed) as caught:  # begun here: its standard error is the captured one
+    with _pool() as pool, pytest.raises(WorkerFailed) as caught:
         pool.call(raise_with_a_secret)
     assert "zebra" not in f"{caught.value!r}"
     logged = capfd.readouterr().err
@@ -225,9 +309,10 @@ def test_a_pool_that_cannot_start_says_so() -> None:
 
 
 @pytest.fixture
-def reluctant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def reluctant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Path:
     """The folder whose files say what `tests.support.reluctant_import` does in a worker that preloads it."""
     monkeypatch.setenv(reluctant_import.FOLDER, str(tmp_path))
+    request.getfixturevalue("new_template")
     return tmp_path
 
 

@@ -25,6 +25,25 @@ def process_id() -> int:
     return os.getpid()
 
 
+def template() -> int:
+    return os.getppid()
+
+
+def noise() -> list[int]:
+    """Draws of each source that workers use."""
+    from privacy.entropy import OpendpEntropy
+    from privacy.sampling.draws import SystemDraws
+
+    return [*OpendpEntropy().laplace(1e6, 8).tolist(), *SystemDraws().uniform(1 << 20, 8).tolist()]
+
+
+def shared_noise() -> list[float]:
+    """Draws of numpy's own generator, which is seeded when numpy is imported."""
+    import numpy as np
+
+    return [float(draw) for draw in np.random.random(8)]
+
+
 def die() -> None:
     os._exit(3)
 

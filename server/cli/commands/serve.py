@@ -124,6 +124,11 @@ def serve(
     """
     # Heavy imports (solvers, noise) wait until they are needed: `--help` and `query` stay quick.
     from server.libpq import forget_environment
+    from server.workers.worker import start_template
+
+    keep_standard_streams()
+    ignored = forget_environment()
+    start_template()  # it imports while this process does, on another processor
     from server.pgwire.scram import read_certificate
     from server.pgwire.shadow_setup import open_shadow, renew_shadow
     from server.policy.secrets import resolve
@@ -142,9 +147,8 @@ def serve(
         raise CommandFailed("TLS needs both --tls-certificate and --tls-key")
     files = None if tls_certificate is None or tls_key is None else (tls_certificate, tls_key)
     certificate = None if files is None else read_certificate(*files)
-    keep_standard_streams()
     connections = allow_connections()
-    if ignored := forget_environment():
+    if ignored:
         names = ", ".join(ignored)
         tell(f"warning: {names} in the environment are ignored; set them in the database's URL", style="yellow")
     # A request to stop must come back here from the first moment, so that the ledger, the workers and the servers
