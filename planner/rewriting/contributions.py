@@ -6,6 +6,8 @@ every group.
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
@@ -15,12 +17,15 @@ from planner.rewriting.guard_weight import UNITS, whole_weight
 from planner.sql.result_types import KeyCell
 from planner.sql.trees import cast_sql, named_sql, over_leaves, own_name, quoted
 
-CONTRIBUTIONS, SUMS, CONTRIBUTION, VALUES = "contributions", "sums", "contribution", "values"
-"""Names in the statement: all units' contributions, the numbers of the sums, one contribution, and all units' values.
+CONTRIBUTIONS, SUMS, CONTRIBUTION, VALUES, NEAR = "contributions", "sums", "contribution", "values", "near"
+"""Names in the statement: all units' contributions, the numbers of the sums, one contribution, all units' values, and
+the thresholds near each contribution.
 """
 
 
-def count_contributions(n_keys: int, n_weights: int, thresholds: Sequence[int]) -> exp.Select:
+def count_contributions(
+    n_keys: int, n_weights: int, thresholds: Sequence[int], *, looked_up: bool = False
+) -> exp.Select:
     """One row per group, sum and interval between two thresholds that contains some unit's contribution.
 
     A contribution is what one unit adds to a sum in a group. For sums clipped at the thresholds, these rows are as
@@ -29,6 +34,8 @@ def count_contributions(n_keys: int, n_weights: int, thresholds: Sequence[int]) 
 
     It reads the relation CONTRIBUTIONS: tuples with one owner from `compact`, with columns o0, k0.., w0... Its own
     columns are whole numbers, which mean the same in every dialect. Thresholds rise, are above 0, and in units.
+    Args:
+      looked_up: join the thresholds near a contribution (`_near`), rather than compare it in nested CASE.
     Returns: columns k0.., i (which weight), b, n (number of units) and s (their total, in units, saturating). b is
       the index of the least threshold that is not below the contribution, or the number of thresholds.
 
@@ -51,11 +58,12 @@ WHERE NOT "o0" IS NULL AND "w0" > 0 GROUP BY 1, 3
             exp.Subquery(this=each, alias=exp.TableAlias(this=own_name(f"{CONTRIBUTIONS}_each"))),
         )
     there: exp.Expr = exp.GT(this=contribution, expression=_number(0))
-    place, total = named_sql(_place(contribution, thresholds), "b"), named_sql(_total(contribution.copy()), "s")
+    index, near = _place(contribution, thresholds, looked_up)
+    place, total = named_sql(index, "b"), named_sql(_total(contribution.copy()), "s")
     counted = named_sql(exp.Count(this=exp.Star(), big_int=True), "n")
     where = exp.And(this=owned, expression=there) if n_weights == 1 else there
     group = [one for one in range(n_keys + 2) if n_weights > 1 or one != n_keys]
-    return _select([*keys, which, place, counted, total], source, where, group=group)
+    return _select([*keys, which, place, counted, total], source, where, group=group, joined=near)
 
 
 def count_values(n_keys: int) -> exp.Select:
@@ -95,15 +103,72 @@ def _by_sum(n_weights: int) -> exp.Join:
     return exp.Join(this=numbers, kind="CROSS")
 
 
-def _place(contribution: exp.Column, thresholds: Sequence[int], first: int = 0) -> exp.Expr:
-    """Index of the least threshold that is not below the contribution, by bisection."""
+def _place(contribution: exp.Column, thresholds: Sequence[int], looked_up: bool) -> tuple[exp.Expr, exp.Join | None]:
+    """The index of the least threshold that is not below a contribution, and the join that it needs."""
+    if looked_up and (near := _near(thresholds)) is not None:
+        return _counted(contribution, near)
+    return _bisected(contribution, thresholds), None
+
+
+def _bisected(contribution: exp.Column, thresholds: Sequence[int], first: int = 0) -> exp.Expr:
     if not thresholds:
         return exp.Literal.number(first)
     middle = (len(thresholds) - 1) // 2
     below = over_leaves(exp.LTE, this=contribution, expression=exp.Literal.number(thresholds[middle]))
-    lower = _place(contribution, thresholds[:middle], first)
-    upper = _place(contribution, thresholds[middle + 1 :], first + middle + 1)
+    lower = _bisected(contribution, thresholds[:middle], first)
+    upper = _bisected(contribution, thresholds[middle + 1 :], first + middle + 1)
     return exp.Case(ifs=[exp.If(this=below, true=lower)], default=upper)  # `when` and `else_` copy all that is below
+
+
+_STEPS = 4
+_PER_E = _STEPS / math.log(2)
+_FEW, _MOST_NEAR = 16, 8
+
+
+def _near(thresholds: Sequence[int]) -> list[list[int]] | None:
+    """The thresholds around each step f of a contribution, as columns f, the number below, and the next ones.
+
+    A contribution x is at step f = floor(4 log2 x), computed in doubles with an error far below 1. So x is above
+    2^((f - 1) / 4), and all thresholds below that number are below x. It is below 2^((f + 2) / 4), and no threshold
+    from there on is below x. Only the few thresholds in between are compared with it.
+    Returns: None for so few thresholds that CASE is as fast, and for thresholds that lie too close together.
+
+    >>> _near([1 << bit for bit in range(20)])[1][:12]
+    [0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2]
+    """
+    if len(thresholds) < _FEW:
+        return None
+    steps = range(-1, _STEPS * SATURATION.bit_length() + 1)
+    below = [bisect_left(thresholds, math.floor(2.0 ** ((step - 1) / _STEPS))) for step in steps]
+    upto = [bisect_left(thresholds, math.ceil(2.0 ** ((step + 2) / _STEPS))) for step in steps]
+    most = max(last - first for first, last in zip(below, upto, strict=True))
+    padded = [*thresholds, *[SATURATION] * most]
+    return (
+        None if most > _MOST_NEAR else [[*steps], below, *([padded[one + i] for one in below] for i in range(most))]
+    )
+
+
+def _counted(contribution: exp.Column, near: Sequence[Sequence[int]]) -> tuple[exp.Expr, exp.Join]:
+    """Join the thresholds near a contribution by its step, each column as one text, and count those below it."""
+    names = ["step", "below", *(f"t{place}" for place in range(len(near) - 2))]
+    columns = [
+        named_sql(exp.Anonymous(this="UNNEST", expressions=[cast_sql(_split(values), "BIGINT[]")]), name)
+        for name, values in zip(names, near, strict=True)
+    ]
+    rows = exp.Subquery(this=exp.Select(expressions=columns), alias=exp.TableAlias(this=own_name(NEAR)))
+    positive = exp.Greatest(this=contribution, expressions=[_number(1)], ignore_nulls=True)
+    scaled = exp.Mul(this=exp.Ln(this=_double(positive)), expression=_double(exp.Literal.string(repr(_PER_E))))
+    step = cast_sql(exp.Floor(this=scaled), "BIGINT")
+    index: exp.Expr = _column("below")
+    for name in names[2:]:
+        more = cast_sql(over_leaves(exp.GT, this=contribution, expression=_column(name)), "INT")
+        index = exp.Add(this=index, expression=more)
+    return index, exp.Join(this=rows, on=exp.EQ(this=_column("step"), expression=step))
+
+
+def _split(values: Sequence[int]) -> exp.Expr:
+    text, comma = exp.Literal.string(",".join(map(str, values))), exp.Literal.string(",")
+    return exp.Anonymous(this="STRING_SPLIT", expressions=[text, comma])
 
 
 EACH, TOTALS, NORMS = "each", "totals", "norms"
@@ -122,6 +187,7 @@ def scale_contributions(
     *,
     euclidean: bool,
     known: Mapping[int, Sequence[KeyCell] | None],
+    looked_up: bool = False,
 ) -> dict[str, exp.Expr]:
     """One row per group, sum and interval of norms; and one per sum and interval that counts the units.
 
@@ -143,6 +209,7 @@ def scale_contributions(
       euclidean: L2 norm rather than L1?
       known: for each key with rows outside of all groups, the values that have a group; None: those of relation
         `known0`, `known1`, ... by key. Only rows with such keys count in a norm.
+      looked_up: as in `count_contributions`.
     Returns: the statement's relations by name, and the statement under the empty name. In rows with a group, i is the
       weight, b as in `count_contributions` but by norm, n 0, s the units' total (saturating), r the sum of their
       shares. In rows without a group, i is raised by n_weights, n counts the units, s is the total of their norms, r
@@ -165,8 +232,8 @@ SELECT NULL AS "k0", "i" + 1 AS "i", "b", COUNT(*) AS "n", CAST(LEAST(SUM("l"), 
     relations[TOTALS] = _totals(weights, euclidean)
     some = exp.GT(this=_column("l"), expression=_number(0))
     within = exp.And(this=some, expression=exp.LT(this=_column("l"), expression=_number(SATURATION)))
-    placed = named_sql(_place(_column("l"), thresholds), "b")
-    relations[NORMS] = _select(["o0", "i", "l", placed], TOTALS, within)
+    index, near = _place(_column("l"), thresholds, looked_up)
+    relations[NORMS] = _select(["o0", "i", "l", named_sql(index, "b")], TOTALS, within, joined=near)
     relations[""] = exp.Union(this=_shares(keys, weights), expression=_units(keys, n_weights), distinct=False)
     return relations
 

@@ -169,15 +169,19 @@ def _scaled(
 
 @lru_cache(maxsize=256)  # a policy has few thresholds, and their CASE is the longest part of most statements
 def _counting(n_keys: int, n_weights: int, thresholds: tuple[int, ...], dialect: Dialect) -> str:
-    return DIALECTS[dialect].contributions(count_contributions(n_keys, n_weights, thresholds))
+    one = DIALECTS[dialect]
+    return one.contributions(count_contributions(n_keys, n_weights, thresholds, looked_up=one.looks_up))
 
 
 @lru_cache(maxsize=256)
 def _scaling(
     n_keys: int, n_weights: int, thresholds: tuple[int, ...], euclidean: bool, dialect: Dialect
 ) -> tuple[tuple[str, str], ...]:
-    relations = scale_contributions(n_keys, n_weights, thresholds, euclidean=euclidean, known={})
-    return tuple((name, DIALECTS[dialect].contributions(tree)) for name, tree in relations.items())
+    one = DIALECTS[dialect]
+    relations = scale_contributions(
+        n_keys, n_weights, thresholds, euclidean=euclidean, known={}, looked_up=one.looks_up
+    )
+    return tuple((name, one.contributions(tree)) for name, tree in relations.items())
 
 
 def _known(plan: Plan, write: Write) -> dict[str, str]:

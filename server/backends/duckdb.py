@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import tempfile
 import threading
+from collections import deque
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from planner.policy.sections import DatabaseLimits
 from planner.schema import Dialect, Schema
 from planner.sql.sql_types import ResultType
-from server.backends.backend import Limits, SnapshotBackend, check_planned
+from server.backends.backend import Limits, SnapshotBackend, check_planned, literal
 from server.backends.columns import Column, Integers
 from server.backends.duckdb_catalog import DataFiles, ParquetFolder, data_files
 from server.backends.files import TablePatterns, have_changed, unchanged
@@ -33,7 +34,6 @@ _LEAST_MEMORY_MB = 64
 _SHORT_TEXT = 96
 """Bytes of a short text with its entries in two columns."""
 _WHOLE, _TEXT = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT"}, "VARCHAR"
-Config = dict[str, str | bool | int | float | list[str]]
 
 _CATALOGS: LruCache[tuple[Path, str, TablePatterns, str | None], Schema] = LruCache(16, 64 << 20)
 """Catalogs by the version of their files."""
@@ -155,7 +155,7 @@ class DuckdbBackend(SnapshotBackend[DuckDBPyConnection]):
     @contextmanager
     def _snapshot(self, fingerprint: str, *, free: bool = False) -> Iterator[DuckDBPyConnection]:
         limits = self.limits.public if free else self.limits
-        with unchanged(self._source, self.version), self._connected(limits) as connection:
+        with unchanged(self._source, self.version), self._connected(limits, spare=_SPARE) as connection:
             expired = threading.Event()
             timer = threading.Timer(limits.statement_ms / 1000, _interrupt, (connection, expired))
             timer.start()
@@ -190,13 +190,19 @@ class DuckdbBackend(SnapshotBackend[DuckDBPyConnection]):
         return have_changed(self._source, self.version)
 
     @contextmanager
-    def _connected(self, limits: DuckdbLimits) -> Iterator[DuckDBPyConnection]:
-        """An instance that can read the file and nothing else; its spilled data is deleted at the end."""
+    def _connected(self, limits: DuckdbLimits, spare: _Spare | None = None) -> Iterator[DuckDBPyConnection]:
+        """An instance that can read the file and nothing else; its spilled data is deleted at the end.
+
+        Args:
+          spare: where it comes from; None: it is made now.
+        """
         with (
             tempfile.TemporaryDirectory(prefix="noisegate-") as spill,
-            duckdb.connect(":memory:", config=_config(limits, spill)) as connection,
+            spare.taken() if spare else closing(_instance()) as connection,
         ):
             try:
+                for name, value in _config(limits, spill).items():
+                    connection.execute(f"SET {name} = {literal(value)}")
                 for statement in (*self._source.attach(connection), *_SESSION):
                     connection.execute(statement)
             except duckdb.Error as error:
@@ -236,16 +242,53 @@ def _column(values: NDArray[np.generic]) -> Column:
     return Integers(data.astype(np.int64), missing)
 
 
-def _config(limits: DuckdbLimits, spill: str) -> Config:
+def _config(limits: DuckdbLimits, spill: str) -> dict[str, str]:
     return {
-        "threads": limits.threads,
+        "threads": str(limits.threads),
         "memory_limit": f"{limits.memory_mb}MB",
         "temp_directory": spill,
         "max_temp_directory_size": f"{limits.spill_mb}MB",
-        "autoinstall_known_extensions": False,
-        "autoload_known_extensions": False,
-        "allow_community_extensions": False,
     }
+
+
+def _instance() -> DuckDBPyConnection:
+    """An empty instance, with one thread and without extensions."""
+    return duckdb.connect(
+        ":memory:",
+        config={
+            "threads": 1,
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+            "allow_community_extensions": False,
+        },
+    )
+
+
+class _Spare:
+    """An empty instance for the next question, made in the background: it takes longer than many questions."""
+
+    def __init__(self) -> None:
+        self._made: deque[DuckDBPyConnection] = deque(maxlen=1)
+
+    @contextmanager
+    def taken(self) -> Iterator[DuckDBPyConnection]:
+        """The spare instance, or a new one. Each serves one question."""
+        try:
+            connection = self._made.pop()
+        except IndexError:
+            connection = _instance()
+        try:
+            with closing(connection):
+                yield connection
+        finally:
+            threading.Thread(target=self._make).start()
+
+    def _make(self) -> None:
+        if not self._made:
+            self._made.append(_instance())
+
+
+_SPARE = _Spare()
 
 
 def _interrupt(connection: DuckDBPyConnection, expired: threading.Event) -> None:

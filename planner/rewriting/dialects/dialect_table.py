@@ -47,6 +47,7 @@ class DialectSql:
       refused: constructs around answers that this database lacks.
       contributions: writes the statement around each unit's contributions.
       again: the mark of a relation that is computed wherever it is read; empty: the database decides.
+      looks_up: does it join thresholds faster than it plans a CASE of all of them?
       around: can the database evaluate SQL around answers?
       enum: the type of an enum in a relation of released answers; None if the database has no enums.
       compares_otherwise: does it compare labels with texts as texts, and reals with numbers as reals?
@@ -59,6 +60,7 @@ class DialectSql:
     refused: frozenset[type[exp.Expr]] = field(default_factory=frozenset)
     contributions: Callable[[exp.Expr], str] = postgres_sql
     again: str = ""
+    looks_up: bool = False
     around: bool = True
     enum: Callable[[SqlType], str | None] = _enum_by_name
     compares_otherwise: bool = False
@@ -96,6 +98,7 @@ _DUCKDB = DialectSql(
     refused=frozenset({exp.TimeToStr, exp.ToChar, exp.GroupConcat, exp.Initcap, exp.WidthBucket, exp.ConcatWs}),
     enum=enum_by_labels,
     compares_otherwise=True,
+    looks_up=True,
 )
 
 DIALECTS: Mapping[Dialect, DialectSql] = {

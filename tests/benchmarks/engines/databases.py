@@ -97,7 +97,9 @@ def duckdb_file(scale: float) -> Iterator[Engine]:
     with duckdb.connect(file, read_only=True, config={"threads": 2}) as connection:
         connection.execute(f"USE {NAMESPACE}")
         yield Engine(
-            "DuckDB", DuckdbBackend(file, NAMESPACE, _LIMITS), lambda sql: connection.execute(sql).fetchall()
+            "DuckDB",
+            DuckdbBackend(file, NAMESPACE, _LIMITS).at_this_version(),
+            lambda sql: connection.execute(sql).fetchall(),
         )
 
 
