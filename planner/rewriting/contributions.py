@@ -131,10 +131,11 @@ def _near(thresholds: Sequence[int]) -> list[list[int]] | None:
     A contribution x is at step f = floor(4 log2 x), computed in doubles with an error far below 1. So x is above
     2^((f - 1) / 4), and all thresholds below that number are below x. It is below 2^((f + 2) / 4), and no threshold
     from there on is below x. Only the few thresholds in between are compared with it.
+
     Returns: None for so few thresholds that CASE is as fast, and for thresholds that lie too close together.
 
     >>> _near([1 << bit for bit in range(20)])[1][:12]
-    [0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2]
+    [0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 2]
     """
     if len(thresholds) < _FEW:
         return None

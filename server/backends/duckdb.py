@@ -190,7 +190,7 @@ class DuckdbBackend(SnapshotBackend[DuckDBPyConnection]):
         return have_changed(self._source, self.version)
 
     @contextmanager
-    def _connected(self, limits: DuckdbLimits, spare: _Spare | None = None) -> Iterator[DuckDBPyConnection]:
+    def _connected(self, limits: DuckdbLimits, spare: Spare | None = None) -> Iterator[DuckDBPyConnection]:
         """An instance that can read the file and nothing else; its spilled data is deleted at the end.
 
         Args:
@@ -264,7 +264,7 @@ def _instance() -> DuckDBPyConnection:
     )
 
 
-class _Spare:
+class Spare:
     """An empty instance for the next question, made in the background: it takes longer than many questions."""
 
     def __init__(self) -> None:
@@ -288,7 +288,7 @@ class _Spare:
             self._made.append(_instance())
 
 
-_SPARE = _Spare()
+_SPARE = Spare()
 
 
 def _interrupt(connection: DuckDBPyConnection, expired: threading.Event) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 
 from planner.schema import Schema
-from server.backends.duckdb import DuckdbBackend, DuckdbLimits
+from server.backends.duckdb import DuckdbBackend, DuckdbLimits, Spare
 
 
 @dataclass
@@ -50,7 +50,7 @@ class KeptConnections(DuckdbBackend):
         return replace(self.over(file), kinds=self.kinds)
 
     @contextmanager
-    def _connected(self, limits: DuckdbLimits) -> Iterator[duckdb.DuckDBPyConnection]:
+    def _connected(self, limits: DuckdbLimits, spare: Spare | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
         self.opened_before.uses += 1
         known = self.opened_before.connections.get(limits)
         if known is None:
