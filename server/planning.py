@@ -162,9 +162,9 @@ class Planning:
         """Where a question's rows are read: the mirror while it is current and supports the question, else the
         database.
         """
-        if self.mirror is None or question.mirrored is None:
+        if self.mirror is None:
             return self.backend
-        return self.mirror.source(question.mirrored, question.data_version, self.backend)
+        return self.mirror.source(question.plan, question.mirrored, question.data_version, self.backend)
 
     def describe(
         self,

@@ -184,6 +184,9 @@ def read_database_limits(database: TomlSection) -> DatabaseLimits:
 _UNITS = {"m": 60, "h": 3_600, "d": 86_400}
 _MOST_MB = 20_000
 
+HOLDS = ("rows", "contributions")
+"""What a mirror may hold."""
+
 
 @dataclass(frozen=True)
 class MirrorPolicy:
@@ -191,6 +194,9 @@ class MirrorPolicy:
 
     Attributes:
       path: of the file, from the policy's folder on.
+      holds: `rows`, with the contributions; or `contributions` alone: what each person adds to the count of each
+        table's rows, and to the sum of each column with a range. They make such questions over a whole table as fast
+        as plain ones, and `noisegate data bump` makes them again.
       refresh_s: the age in seconds at which the proxy makes a new copy; None: on demand only.
       max_mb: the largest size of the file.
       key: a reference to the secret that encrypts the file, `env:NAME` or `file:PATH`; None: it is not encrypted.
@@ -200,6 +206,7 @@ class MirrorPolicy:
     refresh_s: int | None
     max_mb: int
     key: str | None = None
+    holds: str = "rows"
 
 
 def read_mirror(section: TomlSection) -> MirrorPolicy | None:
@@ -207,12 +214,13 @@ def read_mirror(section: TomlSection) -> MirrorPolicy | None:
     if not section.names():
         return None
     path, refresh = section.text("path"), _seconds(section)
+    holds = section.choice("holds", HOLDS, "rows")
     max_mb = section.count("max_mb") or _MOST_MB
     key = section.text("key") if "key" in section.names() else None
     if key is not None and not key.startswith(("env:", "file:")):
         raise section.problem("key", "must be a reference: env:NAME or file:PATH")
     section.finish()
-    return MirrorPolicy(path, refresh, max_mb, key)
+    return MirrorPolicy(path, refresh, max_mb, key, holds)
 
 
 def _seconds(section: TomlSection) -> int | None:

@@ -40,6 +40,7 @@ def rewrite(
     schema: Schema | None = None,
     contributions: bool = True,
     thresholds: tuple[int, ...] | None = None,
+    kept: str | None = None,
 ) -> BackendQuery:
     """Write the plan as SQL: one statement for all sums, and one for each count of distinct values.
 
@@ -49,16 +50,14 @@ def rewrite(
       schema: the plan's catalog, which says where NaN is read as NULL; None: for people, without NaN.
       contributions: may the database count or scale contributions where the plan allows it? Else units are read.
       thresholds: at which it counts, rising, in units; None: the plan's candidate thresholds.
+      kept: a statement that already has the contributions of `contributions_sql`, in the dialect.
     Raises: UnsupportedSQL for what the dialect cannot express with the same meaning.
     """
     write = partial(_written, DIALECTS[dialect], schema)
     source: exp.Select = copied(plan.source)
     add_conditions(source, dict.fromkeys(condition for key in plan.group_keys for condition in key.within))
     plan = replace(plan, source=source)
-    summed = [release.weight for release in plan.releases if release.is_sum]
-    summed += [release.less for release in plan.releases if release.less is not None]
-    if plan.selection is not None:
-        summed.append(plan.selection.weight)
+    summed = summed_weights(plan)
     along = None if plan.sampling is None else plan.sampling.tree
     counted = plan.sampling is not None and plan.sampling.alias is None and along is None
     by_contributions = contributions and plan.counts_contributions
@@ -73,8 +72,8 @@ def rewrite(
     )
     as_they_are = by_contributions and plan.counts_norms and plan.mechanism != "l2_clip"
     merged = not as_they_are and (by_contributions or not plan.lone)
-    join = write(_summed(plan, summed, counted, merged=merged)) if summed and along is None else None
-    of_owners = _of_owners(plan, summed, write, schema) if by_contributions and merged else None
+    join = kept or (write(_summed(plan, summed, counted, merged=merged)) if summed and along is None else None)
+    of_owners = _of_owners(plan, summed, write, schema) if by_contributions and merged and not kept else None
     return BackendQuery(
         join=join,
         contributions=_contributions(plan, len(summed), of_owners or join or "", known, thresholds, dialect)
@@ -98,6 +97,18 @@ def rewrite(
         columns=plan.columns,
         ranked=tuple(place for place, release in enumerate(plan.releases) if release.ranked is not None),
     )
+
+
+def summed_weights(plan: Plan) -> list[exp.Expr]:
+    """The weights that are added up: of the sums, of what is subtracted, and of the selection of groups."""
+    summed = [release.weight for release in plan.releases if release.is_sum]
+    summed += [release.less for release in plan.releases if release.less is not None]
+    return summed if plan.selection is None else [*summed, plan.selection.weight]
+
+
+def contributions_sql(plan: Plan, weights: list[exp.Expr], schema: Schema) -> str:
+    """PostgreSQL's statement for what each owner adds to sums of these weights: columns o0, w0, ..."""
+    return _written(DIALECTS["postgres"], schema, _summed(plan, weights, counted=False, merged=True))
 
 
 def _thresholds(plan: Plan) -> tuple[int, ...]:

@@ -81,7 +81,7 @@ def cannot_pay(
     return CannotPay(refusal.message, hint)
 
 
-_ON_MIRROR = "The rows are read from the mirror, a copy of the tables, for the same price."
+_ON_MIRROR = "The rows, or sums over them, are read from the mirror, a copy of them, for the same price."
 
 OfQuestion = Cached | Derived | Measure | Summed | ListGroups | ShowNothing
 

@@ -16,6 +16,7 @@ import duckdb
 from duckdb import DuckDBPyConnection
 
 from planner.errors import SchemaChanged, UnsupportedSQL
+from planner.kept_contributions import contributions_alone
 from planner.plan import BackendQuery, Plan
 from planner.policy.policy import Policy
 from planner.rewriting.dialects.mirror import folded, mirrored
@@ -43,6 +44,8 @@ class Stamp:
       fingerprint: of the copied database's structure.
       rows: row counts by table.
       copied_at: seconds since 1970.
+      kept: the contributions that it holds: per table, the statement of each column alone
+        (`planner.kept_contributions`).
     """
 
     id: str
@@ -50,6 +53,23 @@ class Stamp:
     columns: Columns
     rows: Mapping[str, int]
     copied_at: float
+    kept: Sequence[Sequence[str]] = ()
+
+    def contributions(self, alone: Sequence[str]) -> str | None:
+        """A statement for the contributions to sums, which are given by their statements; None if they are not kept.
+
+        One row per person, numbered. The file holds no key of a person.
+        """
+        for place, kept in enumerate(self.kept):
+            if alone and not set(alone) - set(kept):
+                columns = ", ".join(f'"w{kept.index(one)}" AS "w{sum_}"' for sum_, one in enumerate(alone))
+                return f'SELECT rowid AS "o0", {columns} FROM {contributions_place(place)}'
+        return None
+
+
+def contributions_place(place: int) -> str:
+    """Where a mirror holds the contributions at a place of `Stamp.kept`."""
+    return f'{CATALOG}.main."noisegate contributions {place}"'
 
 
 @dataclass(frozen=True)
@@ -192,7 +212,7 @@ class CurrentMirror:
     file: MirrorFile
     schema: Schema
     tables: tuple[Table, ...]
-    contribution: Callable[[], tuple[int, str | None]]
+    load: Callable[[], tuple[int, str | None]]
     limits: DuckdbLimits = field(default_factory=DuckdbLimits)
     _seen: dict[tuple[int, ...], Stamp | None] = field(default_factory=dict, compare=False, repr=False)
 
@@ -201,6 +221,8 @@ class CurrentMirror:
 
         `schema`: that of the plan, which may have tables of released values.
         """
+        if not self.tables:
+            return None
         try:
             released = (table for table in schema.tables.values() if table.is_released)
             tables = {table.name: table for table in (*self.tables, *released)}
@@ -208,18 +230,26 @@ class CurrentMirror:
         except UnsupportedSQL:
             return None
 
-    def source(self, query: BackendQuery, data_version: int, database: Backend) -> Backend | MirrorFirst:
-        """The place to read a question's rows from: the mirror while it is current, else the database."""
-        version, name = self.contribution()
+    def source(
+        self, plan: Plan, query: BackendQuery | None, data_version: int, database: Backend
+    ) -> Backend | MirrorFirst:
+        """The place to read a question from: the mirror while it is current and has what is asked, else the database.
+
+        `query`: as of `query`, over the mirror's rows.
+        """
+        version, name = self.load()
         stamp = self._stamp()
         if stamp is None or stamp.id != name or version != data_version or self._lack(stamp):
             return database
+        kept = stamp.contributions(contributions_alone(plan, self.schema)) if stamp.kept else None
+        if kept is not None:
+            query = rewrite(plan, dialect="mirror", schema=self.schema, kept=kept)
         copy = MirrorBackend(self.file.path, limits=self.limits, key=self.file.key, id=stamp.id)
-        return MirrorFirst(copy, query, database)
+        return database if query is None else MirrorFirst(copy, query, database)
 
     def why_not(self) -> str | None:
         """Why the copy is not current, for administrators; None if it is."""
-        _, name = self.contribution()
+        _, name = self.load()
         stamp = self._stamp()
         if stamp is None:
             there = self.file.path.exists()
@@ -257,11 +287,13 @@ class CurrentMirror:
 
 
 def copied_tables(schema: Schema, policy: Policy) -> tuple[Table, ...]:
-    """The tables that a mirror holds: those that the policy names, and those through which units own rows.
+    """The tables that a mirror of rows holds: those that the policy names, and those through which units own rows.
 
     Views are left out, because their rows may change during the copy. So are tables without a copied column, and
     names that DuckDB cannot tell apart.
     """
+    if policy.mirror is not None and policy.mirror.holds == "contributions":
+        return ()
     owners = [name for key in policy.foreign_keys if key.owning for name in (key.table, key.references)]
     names = sorted({*policy.tables, *policy.privacy_units, *owners} & (schema.tables.keys() - schema.views.keys()))
     alike = Counter(folded(f"{schema.tables[name].namespace}.{schema.tables[name].relation}") for name in names)

@@ -1,9 +1,10 @@
-"""Copy tables from one snapshot of PostgreSQL into a new DuckDB file, in batches."""
+"""Copy tables and contributions from one snapshot of PostgreSQL into a new DuckDB file, in batches."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import duckdb
@@ -13,11 +14,13 @@ from duckdb import DuckDBPyConnection
 from psycopg import sql
 from pyarrow import csv
 
+from planner.kept_contributions import KeptContributions
 from planner.rewriting.dialects.mirror import mirror_type, mirrored
 from planner.schema import Column, Table
 from planner.sql.sql_types import Family, sql_type
 from server.backends.backend import quoted
 from server.backends.duckdb_catalog import CATALOG
+from server.backends.mirror import contributions_place
 from server.errors import BackendFailed
 
 _BATCH_BYTES = 16 << 20
@@ -39,17 +42,50 @@ def copy_tables(
             target.execute(f"CREATE SCHEMA IF NOT EXISTS {CATALOG}.{quoted(namespace)}")
         return {table.name: _copied(source, mirrored(table), target, watch) for table in tables}
     except (duckdb.Error, psycopg.Error, pa.ArrowException) as error:
-        raise BackendFailed("the tables could not be copied", hint=f"the error was {type(error).__name__}") from None
+        raise _not_copied(error) from None
+
+
+def copy_contributions(
+    source: psycopg.Connection[Any], kept: Sequence[KeptContributions], target: DuckDBPyConnection, watch: Watch
+) -> None:
+    """Copy what each person adds to the counts and sums over tables, without the people's keys.
+
+    Raises, cost: as `copy_tables`, with the aggregation of each table by person.
+    """
+    try:
+        for place, one in enumerate(kept):
+            columns = tuple(Column(f"w{sum_}", "bigint", False) for sum_ in range(len(one.alone)))
+            rows = sql.SQL("({}) AS q WHERE o0 IS NOT NULL").format(sql.SQL(one.statement))
+            report = partial(watch, f"contributions of {one.table}")
+            _copied_rows(source, rows, columns, contributions_place(place), target, report)
+    except (duckdb.Error, psycopg.Error, pa.ArrowException) as error:
+        raise _not_copied(error) from None
+
+
+def _not_copied(error: Exception) -> BackendFailed:
+    return BackendFailed("the tables could not be copied", hint=f"the error was {type(error).__name__}")
 
 
 def _copied(source: psycopg.Connection[Any], table: Table, target: DuckDBPyConnection, watch: Watch) -> int:
     place = f"{CATALOG}.{quoted(table.namespace)}.{quoted(table.relation)}"
-    columns = ", ".join(f"{quoted(column.name)} {mirror_type(column.type)}" for column in table.columns)
-    target.execute(f"CREATE TABLE {place} ({columns})")
-    values = ", ".join(_read(f"c{index}", column) for index, column in enumerate(table.columns))
+    rows = sql.Identifier(table.namespace, table.relation)
+    return _copied_rows(source, rows, table.columns, place, target, partial(watch, table.name))
+
+
+def _copied_rows(
+    source: psycopg.Connection[Any],
+    rows: sql.Composable,
+    columns: Sequence[Column],
+    place: str,
+    target: DuckDBPyConnection,
+    watch: Callable[[int], None],
+) -> int:
+    types = ", ".join(f"{quoted(column.name)} {mirror_type(column.type)}" for column in columns)
+    target.execute(f"CREATE TABLE {place} ({types})")
+    values = ", ".join(_read(f"c{index}", column) for index, column in enumerate(columns))
 
     def insert(text: bytes) -> int:
-        batch: pa.Table = _parsed(text, table.columns)
+        batch: pa.Table = _parsed(text, columns)
         target.register("batch", batch)
         target.execute(f"INSERT INTO {place} SELECT {values} FROM batch")
         target.unregister("batch")
@@ -58,13 +94,13 @@ def _copied(source: psycopg.Connection[Any], table: Table, target: DuckDBPyConne
     copied, waiting = 0, None
     with ThreadPoolExecutor(1) as writer:  # writes one batch while the next one is read
         target.execute("BEGIN")
-        for text in _batches(source, table):
+        for text in _batches(source, rows, columns):
             copied += _done(waiting)
-            watch(table.name, copied)
+            watch(copied)
             waiting = writer.submit(insert, text)
         copied += _done(waiting)
         target.execute("COMMIT")
-    watch(table.name, copied)
+    watch(copied)
     return copied
 
 
@@ -72,21 +108,19 @@ def _done(waiting: Future[int] | None) -> int:
     return 0 if waiting is None else waiting.result()
 
 
-def _batches(source: psycopg.Connection[Any], table: Table) -> Iterator[bytes]:
-    names = sql.SQL(", ").join(sql.Identifier(column.name) for column in table.columns)
-    statement = sql.SQL("COPY (SELECT {} FROM {}) TO STDOUT (FORMAT csv)").format(
-        names, sql.Identifier(table.namespace, table.relation)
-    )
-    rows, size = [], 0
+def _batches(source: psycopg.Connection[Any], rows: sql.Composable, columns: Sequence[Column]) -> Iterator[bytes]:
+    names = sql.SQL(", ").join(sql.Identifier(column.name) for column in columns)
+    statement = sql.SQL("COPY (SELECT {} FROM {}) TO STDOUT (FORMAT csv)").format(names, rows)
+    lines, size = [], 0
     with source.cursor() as cursor, cursor.copy(statement) as copy:
-        for row in copy:
-            rows.append(row)
-            size += len(row)
+        for line in copy:
+            lines.append(line)
+            size += len(line)
             if size >= _BATCH_BYTES:
-                yield b"".join(rows)
-                rows, size = [], 0
-    if rows:
-        yield b"".join(rows)
+                yield b"".join(lines)
+                lines, size = [], 0
+    if lines:
+        yield b"".join(lines)
 
 
 def _parsed(text: bytes, columns: Sequence[Column]) -> pa.Table:

@@ -334,23 +334,26 @@ def bump_version(
     act: Act,
     reopen: Reopen | None = None,
     at: datetime | None = None,
+    record: Callable[[], int] | None = None,
 ) -> Bumped:
     """Record a new data version, and since when its closed periods are unchanged.
 
     Args:
       reopen: the administrator's decision on changed periods.
       at: when the data version was complete, which decides what is closed; None: now.
+      record: writes the new data version into the ledger, and returns it; None: nothing is made with it.
     Raises: BackendUnavailable, BackendFailed, ConfigurationInvalid, LedgerUnavailable; nothing is written then.
     Cost: as `read_prints`, if a table is append-only.
     """
+    record = record or partial(ledger.bump_data, act)
     if not promises(contract):
-        return Bumped(ledger.bump_data(act))
+        return Bumped(record())
     before, noted, key = ledger.data_version(), ledger.noted_periods(), periods_key(policy_path)
     prints = _prints(contract, policy_path, at)
     found = compared(prints, noted, key)
     if found.changed and reopen is None:
         return Bumped(None, found)
-    version = ledger.bump_data(act)
+    version = record()
     if version != before + 1:
         return Bumped(version, found)
     return Bumped(version, found, ledger.note_periods(noted_version(prints, noted, found, version, key, reopen, act)))

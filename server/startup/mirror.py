@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from planner.kept_contributions import kept_contributions
 from planner.policy.declared import believed_keys
 from planner.policy.policy import Policy
 from planner.policy.sections import MirrorPolicy
@@ -171,7 +172,7 @@ def _copied(mirror: CurrentMirror, policy: Policy, url: str, new: MirrorFile, re
     import duckdb
 
     from server.backends.mirror import Stamp, columns_of, write_stamp
-    from server.backends.mirror_copy import copy_tables
+    from server.backends.mirror_copy import copy_contributions, copy_tables
 
     settings = policy.mirror
     assert settings is not None, "as of `refresh_mirror`"
@@ -196,8 +197,10 @@ def _copied(mirror: CurrentMirror, policy: Policy, url: str, new: MirrorFile, re
                 connection.execute("SET TimeZone = 'UTC'")
                 new.create(connection)
                 rows = copy_tables(postgres.connection, mirror.tables, connection, watch)
-                columns = columns_of(mirror.tables)
-                stamp = Stamp(str(uuid.uuid4()), mirror.schema.fingerprint, columns, rows, copied_at)
+                kept = tuple(kept_contributions(mirror.schema, policy))
+                copy_contributions(postgres.connection, kept, connection, watch)
+                columns, alone = columns_of(mirror.tables), [one.alone for one in kept]
+                stamp = Stamp(str(uuid.uuid4()), mirror.schema.fingerprint, columns, rows, copied_at, alone)
                 write_stamp(connection, stamp)
                 connection.execute("DETACH noisegate_data")
     return stamp

@@ -26,8 +26,10 @@ from planner.schema import Schema
 from server.backends.backend import MirrorFirst
 from server.backends.duckdb import DuckdbLimits
 from server.backends.mirror import CurrentMirror, MirrorBackend, MirrorFile
+from server.backends.open_custody import open_custody
 from server.backends.postgres import PostgresBackend
 from server.backends.postgres_catalog import read_schema
+from server.cli.commands.policy import _mirror
 from server.errors import BackendUnavailable, ConfigurationInvalid
 from server.ledger.analyst import Act
 from server.ledger.ledger import Ledger
@@ -199,13 +201,13 @@ def test_a_copy_that_is_replaced_before_it_is_read_is_left_for_the_database(
     _refreshed(mirror, url, ledger)
     question = _pipeline(mirror, url, ledger, workers).planning.question(QUESTION)
     assert question.mirrored is not None
-    source = mirror.source(question.mirrored, question.data_version, PostgresBackend(url))
+    source = mirror.source(question.plan, question.mirrored, question.data_version, PostgresBackend(url))
     assert isinstance(source, MirrorFirst) and source.copy.read(source.query)
     _refreshed(mirror, url, ledger)
     with pytest.raises(SchemaChanged):
         source.copy.read(source.query)
     assert source.read(question.query)[0] is not None
-    database = mirror.source(question.mirrored, question.data_version, PostgresBackend(url))
+    database = mirror.source(question.plan, question.mirrored, question.data_version, PostgresBackend(url))
     assert isinstance(database, PostgresBackend), "a question about the load before"
 
 
@@ -368,11 +370,40 @@ def test_settings_are_read_and_change_no_hash() -> None:
     policy = parse_policy(POLICY.replace("max_mb = 100", 'refresh = "24h"\nkey = "file:key"'))
     assert policy.mirror == MirrorPolicy("copy.duckdb", 86_400, 20_000, "file:key")
     assert policy.hash == parse_policy(POLICY).hash == replace(policy, mirror=None).hash
-    for wrong in ('refresh = "often"', "refresh = 24", 'key = "secret"', "rfresh = 1", "max_mb = 0"):
+    contributions = parse_policy(POLICY.replace("max_mb = 100", 'holds = "contributions"')).mirror
+    assert contributions is not None and contributions.holds == "contributions"
+    for wrong in (
+        'holds = "columns"',
+        "holds = true",
+        'refresh = "often"',
+        "refresh = 24",
+        'key = "secret"',
+        "rfresh = 1",
+        "max_mb = 0",
+    ):
         with pytest.raises(PolicyInvalid):
             parse_policy(POLICY.replace("max_mb = 100", wrong))
-    with pytest.raises(PolicyInvalid, match=r'mirror.refresh: .* with its unit in quotes, .*; 24 of what\? "24h"'):
+    with pytest.raises(
+        PolicyInvalid, match=r'mirror.refresh: .* with its unit in quotes, .*; 24 has no unit: "24h" is hours'
+    ):
         parse_policy(POLICY.replace("max_mb = 100", "refresh = 24"))
+
+
+@pytest.mark.slow
+def test_a_check_proposes_contributions_of_large_tables(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("ANALYZE")
+    without = replace(parse_policy(POLICY), mirror=None)
+
+    def proposed(policy: Policy) -> str | None:
+        with open_custody(url, policy.namespaces, 0) as custody:
+            return _mirror(policy, custody, custody.schema(policy.namespaces))
+
+    assert proposed(without) is None, "no table is large"
+    monkeypatch.setattr("server.cli.commands.policy._LARGE", 1_000)
+    text = proposed(without)
+    assert text is not None and "rows of visit can be" in text and 'holds = "contributions"' in text
+    assert proposed(parse_policy(POLICY)) is None, "it has a mirror"
 
 
 @pytest.mark.slow
@@ -449,3 +480,11 @@ def test_the_command_line_copies_and_says_so(url: str, tmp_path: Path, ledger: L
     assert copied.returncode == 0 and copied.stdout == "2\n", copied.stderr
     after = noisegate("mirror", "status", "--policy", "policy.toml")
     assert after.returncode == 0 and "table visit: 3,004 rows, 12 columns" in after.stdout, after.stderr
+    assert "contributions: of 1 tables, to 3 counts and sums" in after.stdout, after.stdout
+    policy.write_text(policy.read_text().replace("[mirror]", '[mirror]\nholds = "contributions"'))
+    assert noisegate("mirror", "status", "--policy", "policy.toml").returncode == 0, "it has more than enough"
+    bumped = noisegate("data", "bump", "--policy", "policy.toml", "--reason", "a test")
+    assert bumped.returncode == 0 and bumped.stdout == "3\n", bumped.stderr
+    kept = noisegate("mirror", "status", "--policy", "policy.toml")
+    assert kept.returncode == 0 and "table visit" not in kept.stdout, kept.stdout
+    assert "contributions: of 1 tables" in kept.stdout

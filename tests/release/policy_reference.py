@@ -107,7 +107,11 @@ SECTIONS: dict[str, tuple[str, str, tuple[type, ...]]] = {
         "Defaults for an analyst who is added without an epsilon, and for all together when the ledger is made.",
         (BudgetPolicy,),
     ),
-    "mirror.": ("`[mirror]`", "A copy of a PostgreSQL's tables in a local DuckDB file.", (MirrorPolicy,)),
+    "mirror.": (
+        "`[mirror]`",
+        "A copy of a PostgreSQL's tables, or of sums over them, in a local DuckDB file.",
+        (MirrorPolicy,),
+    ),
 }
 """By the path of a section: its heading, what it is, and the dataclasses that its settings are read into."""
 

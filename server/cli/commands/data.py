@@ -6,11 +6,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from rich.progress import Progress, TextColumn, TimeElapsedColumn
+from rich.progress import Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from server.cli.commands.open_ledger import PolicyFile, Reason, act, opened
 from server.cli.failure import CommandFailed, ExitCode
@@ -54,7 +55,7 @@ def bump(
     From then on every question is measured and charged again, and cached answers to the old data are not served. Only
     answers about closed periods of append_only tables stay cached, after their rows are compared. Spending stays.
     Running proxies notice at once. If the database is files, they answer again after SIGHUP, which checks the keys of
-    the new rows.
+    the new rows. A mirror that holds contributions is made again.
     For declared keys of a PostgreSQL database, run `noisegate policy check`.
 
     Example:  noisegate data bump --policy policy.toml --reason "the data of May"
@@ -63,9 +64,16 @@ def bump(
     """
     from server.policy.accepted_policy import read_policy
     from server.policy.data_versions import bump_version
+    from server.startup.mirror import refresh_mirror
 
+    contract = read_policy(policy)
     with opened(policy) as ledger:
-        done = bump_version(read_policy(policy), policy, ledger, act(reason), reopen)
+        record = None
+        if contract.mirror is not None and contract.mirror.holds == "contributions":
+            mirror, prepared = _mirror(policy, ledger)
+            parts = mirror, prepared.file.policy, prepared.url, ledger, act(reason)
+            record = partial(refresh_mirror, *parts)
+        done = bump_version(contract, policy, ledger, act(reason), reopen, record=record)
         tuned = [one.version for one in ledger.tunings() if one.state == "committed"]
     found = done.found
     if found is not None:
@@ -129,10 +137,11 @@ def refresh(policy: PolicyFile, reason: Reason = "a new copy of the tables") -> 
     from server.startup.mirror import refresh_mirror
 
     with _opened(policy) as (mirror, prepared, ledger), _progress() as progress:
-        tasks = {table.name: progress.add_task(table.name, total=None, start=False) for table in mirror.tables}
+        tasks: dict[str, TaskID] = {}
 
         def report(table: str, rows: int) -> None:
-            progress.start_task(tasks[table])
+            if table not in tasks:
+                tasks[table] = progress.add_task(table, total=None)
             progress.update(tasks[table], completed=rows)
 
         version = refresh_mirror(mirror, prepared.file.policy, prepared.url, ledger, act(reason), report)
@@ -166,6 +175,7 @@ def status(policy: PolicyFile, output: Output = Format.TABLE) -> None:
         write(f"copied: {copied:%Y-%m-%d %H:%M:%S} UTC, {age_text((datetime.now(UTC) - copied).total_seconds())} ago")
         for table, rows in sorted(stamp.rows.items()):
             write(f"table {table}: {rows:,} rows, {len(stamp.columns[table])} columns")
+        write(f"contributions: of {len(stamp.kept)} tables, to {sum(map(len, stamp.kept))} counts and sums")
     if why_not is None:
         write("current: yes; private questions are answered from this copy")
         return
@@ -191,15 +201,19 @@ _AGES = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
 
 @contextmanager
 def _opened(policy: Path) -> Iterator[tuple[CurrentMirror, Prepared, Ledger]]:
+    with opened(policy) as ledger:
+        yield *_mirror(policy, ledger), ledger
+
+
+def _mirror(policy: Path, ledger: Ledger) -> tuple[CurrentMirror, Prepared]:
     from server.startup.mirror import open_mirror
     from server.startup.open_services import prepare
 
-    with opened(policy) as ledger:
-        prepared = prepare(policy)
-        mirror = open_mirror(prepared.file.policy, prepared.schema, prepared.url, policy.parent, ledger)
-        if mirror is None:
-            raise CommandFailed("the policy has no [mirror]", hint='[mirror]\npath = "noisegate-mirror.duckdb"')
-        yield mirror, prepared, ledger
+    prepared = prepare(policy)
+    mirror = open_mirror(prepared.file.policy, prepared.schema, prepared.url, policy.parent, ledger)
+    if mirror is None:
+        raise CommandFailed("the policy has no [mirror]", hint='[mirror]\npath = "noisegate-mirror.duckdb"')
+    return mirror, prepared
 
 
 def _progress() -> Progress:

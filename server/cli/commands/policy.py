@@ -166,6 +166,7 @@ def check(
             _record_keys(findings, with_declared_keys(schema, contract), ledger, version)
             if not any(finding.severity == "error" for finding in findings):
                 findings += _periods(contract, policy, custody, ledger)
+        proposal = None if any(one.severity == "error" for one in findings) else _mirror(contract, custody, schema)
     counted = len(probes(contract, schema))
     number = Counter(finding.severity for finding in findings)
     if output is not Format.TABLE:
@@ -178,6 +179,8 @@ def check(
     accepted = f", acknowledged {number['accepted']}" if number["accepted"] else ""
     said = f"errors {number['error']}, warnings {number['warning']}{accepted}"
     tell(f"{policy}: {said}; declarations compared with the rows: {counted}")
+    if proposal is not None:
+        tell(proposal)
     if number["error"]:
         if any(finding.severity == "error" and finding.rows is not None for finding in findings):
             tell("`noisegate serve` checks only declared keys; it starts despite the other errors")
@@ -231,6 +234,29 @@ def _periods(contract: Policy, path: Path, custody: Custody, ledger: Ledger) -> 
         tell("Recorded which periods are closed: answers about them are cached from this data version on.")
     message = "rows of a closed period have changed since the last data version; the next `data bump` asks about it"
     return [Finding("warning", subject, message) for subject in (() if found is None else found.subjects)]
+
+
+_LARGE = 1_000_000
+"""The rows from which on a mirror of contributions is proposed: grouping them by person takes half a second."""
+
+
+def _mirror(contract: Policy, custody: Custody, schema: Schema) -> str | None:
+    """A proposal to keep contributions, if they would make questions over a large table faster."""
+    from planner.kept_contributions import kept_contributions
+    from planner.policy.declared import with_declared_keys
+
+    if contract.mirror is not None:
+        return None
+    rows = custody.estimates(schema, datetime.now(UTC).date()).rows  # none for files, which have no mirror
+    large = {name for name, count in rows.items() if count >= _LARGE}
+    kept = kept_contributions(with_declared_keys(schema, contract), contract) if large else ()
+    names = [printable(one.table) for one in kept if one.table in large]
+    return (
+        f"Counts and sums over all rows of {', '.join(names)} can be several times faster: write [mirror] with"
+        ' path = "mirror.duckdb" and holds = "contributions", and run `noisegate mirror refresh`.'
+        if names
+        else None
+    )
 
 
 def _progress(status: Status) -> Callable[[str], None]:

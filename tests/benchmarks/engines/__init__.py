@@ -12,7 +12,7 @@ from server.workers.pool import WorkerLimits, WorkerPool
 from tests.benchmarks.engines.against_plain import MEMORY, against_plain
 from tests.benchmarks.engines.costs import costs
 from tests.benchmarks.engines.databases import LONGEST_S, duckdb_file, parquet, postgres
-from tests.benchmarks.engines.mirror import mirror_of_a_graph, mirror_of_tpch
+from tests.benchmarks.engines.mirror import kept_contributions, mirror_of_a_graph, mirror_of_tpch
 from tests.benchmarks.rows import Row
 
 _SCALES, _QUICK_SCALE = "0.1;1;4", 0.01
@@ -35,6 +35,7 @@ def run(quick: bool) -> list[Row]:
                 with opened(scale) as engine:
                     rows += against_plain(engine, pool, scale, quick)
                     rows += costs(engine, scale, quick)
+            rows += kept_contributions(pool, scale, quick)
             if scale == _MIRRORED or quick:
                 rows += mirror_of_tpch(pool, scale, quick)
         rows += mirror_of_a_graph(pool, quick)

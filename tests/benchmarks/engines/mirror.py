@@ -1,11 +1,15 @@
-"""The mirror beside PostgreSQL: the same question through the whole proxy, on either, in turn."""
+"""The mirror beside PostgreSQL: the same question through the whole proxy, on either, in turn.
+
+A mirror of contributions is compared with the plain statements.
+"""
 
 from __future__ import annotations
 
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -25,7 +29,7 @@ from server.pipeline import Pipeline
 from server.query import QueryRequest
 from server.startup.mirror import open_mirror, refresh_mirror
 from server.workers.pool import WorkerPool
-from tests.benchmarks.engines.against_plain import QUESTIONS
+from tests.benchmarks.engines.against_plain import QUESTIONS, timed
 from tests.benchmarks.engines.databases import POSTGRES_LIMITS, loaded_tpch, postgres_server
 from tests.benchmarks.rows import Row
 from tests.support.asking import ask
@@ -33,6 +37,13 @@ from tests.support.graph_joins import edge_file
 from tests.support.planning import demo_policy, unbounded
 
 _RUNS, _QUICK_RUNS = 5, 2
+_WHOLE_TABLES = {
+    "orders": QUESTIONS["orders"],
+    "lines": QUESTIONS["lines"],
+    "total price": "SELECT sum(o_totalprice) FROM orders",
+}
+_OF_PLAIN, _LEAST_BARRED = 1.5, 1.0
+"""The most of the plain aggregate, and the scale from which on it takes longer than the proxy's fixed cost."""
 _FASTER, _PATHS_S, _SAMPLED_S = 5.0, 10.0, 2.0
 _FILE_MB = 16_384
 _GRAPH = "Deezer HU+RO"
@@ -74,6 +85,27 @@ def mirror_of_tpch(pool: WorkerPool, scale: float, quick: bool) -> Iterator[Row]
     )
 
 
+def kept_contributions(pool: WorkerPool, scale: float, quick: bool) -> Iterator[Row]:
+    """Counts and a sum over whole tables in turn with their plain statements, from a mirror of contributions."""
+    name = f"mirror of contributions, scale {scale:g}"
+    with _opened(pool, partial(loaded_tpch, scale=scale), demo_policy(), "contributions") as opened:
+        yield Row(name, "they are made", opened.made_s, "s")
+        yield Row(name, "their file", opened.file_mb, "MB")
+        runs = _QUICK_RUNS if quick else _RUNS
+        with psycopg.connect(opened.backend.url, autocommit=True) as connection:
+            connection.execute("SET jit = off")
+            for question, sql in _WHOLE_TABLES.items():
+                plain = partial(connection.execute, sql.encode())
+                plain_s = [timed(plain) for _ in range(runs + 1)][1:]
+                (proxy_s,) = _in_turn((opened.mirrored,), sql, runs, None)
+                ratio = median(proxy_s) / median(plain_s)
+                barred = not quick and scale >= _LEAST_BARRED
+                yield Row(f"{name}: {question}", "plain aggregate, median", median(plain_s), "s")
+                yield Row(f"{name}: {question}", "proxy, median", median(proxy_s), "s")
+                most = _OF_PLAIN if barred else None
+                yield Row(f"{name}: {question}", "proxy, of the plain aggregate", ratio, "1", most=most)
+
+
 def mirror_of_a_graph(pool: WorkerPool, quick: bool) -> Iterator[Row]:
     """Triangles and 2-paths of a social network; none where its data set is absent."""
     if quick or not edge_file(_GRAPH).exists():
@@ -110,6 +142,38 @@ def _load_graph(url: str) -> None:
         connection.execute("VACUUM ANALYZE")
 
 
+@dataclass(frozen=True)
+class _Opened:
+    """A database with a fresh mirror, and the proxy with and without it."""
+
+    backend: PostgresBackend
+    direct: Pipeline
+    mirrored: Pipeline
+    made_s: float
+    file_mb: float
+
+
+@contextmanager
+def _opened(
+    pool: WorkerPool, load: Callable[[embedded.EmbeddedPostgres], str], policy: Policy, holds: str
+) -> Iterator[_Opened]:
+    with postgres_server() as server, tempfile.TemporaryDirectory(prefix="noisegate-") as temporary:
+        url, folder = load(server), Path(temporary)
+        policy = replace(policy, mirror=MirrorPolicy("copy.duckdb", refresh_s=None, max_mb=_FILE_MB, holds=holds))
+        with psycopg.connect(url) as connection:
+            schema = read_schema(connection)
+        ledger = create_ledger(folder / "ledger.sqlite", folder / "policy.ledger.json")
+        ledger.add_analyst("ada", "0" * 64, epsilon=1e6, delta=0.0)
+        mirror = open_mirror(policy, schema, url, folder, ledger)
+        assert mirror is not None, "the policy names one"
+        made_s = timed(lambda: refresh_mirror(mirror, policy, url, ledger, Act("benchmark", "copy")))
+        backend = PostgresBackend(url, POSTGRES_LIMITS)
+        direct = Pipeline(policy, schema, backend, ledger, pool)
+        mirrored = Pipeline(policy, schema, backend, ledger, pool, mirror=mirror)
+        yield _Opened(backend, direct, mirrored, made_s, mirror.file.path.stat().st_size / (1 << 20))
+        ledger.close()
+
+
 def _compared(
     pool: WorkerPool,
     load: Callable[[embedded.EmbeddedPostgres], str],
@@ -119,33 +183,19 @@ def _compared(
     name: str,
     quick: bool,
 ) -> Iterator[Row]:
-    with postgres_server() as server, tempfile.TemporaryDirectory(prefix="noisegate-") as temporary:
-        url, folder = load(server), Path(temporary)
-        policy = replace(policy, mirror=MirrorPolicy(path="copy.duckdb", refresh_s=None, max_mb=_FILE_MB))
-        with psycopg.connect(url) as connection:
-            schema = read_schema(connection)
-        ledger = create_ledger(folder / "ledger.sqlite", folder / "policy.ledger.json")
-        ledger.add_analyst("ada", "0" * 64, epsilon=1e6, delta=0.0)
-        mirror = open_mirror(policy, schema, url, folder, ledger)
-        assert mirror is not None, "the policy names one"
-        started = time.perf_counter()
-        refresh_mirror(mirror, policy, url, ledger, Act("benchmark", "copy"))
-        yield Row(name, "the copy is made", time.perf_counter() - started, "s")
-        yield Row(name, "the copy's file", mirror.file.path.stat().st_size / (1 << 20), "MB")
-        backend = PostgresBackend(url, POSTGRES_LIMITS)
-        direct = Pipeline(policy, schema, backend, ledger, pool)
-        copied = Pipeline(policy, schema, backend, ledger, pool, mirror=mirror)
+    with _opened(pool, load, policy, "rows") as opened:
+        yield Row(name, "the copy is made", opened.made_s, "s")
+        yield Row(name, "the copy's file", opened.file_mb, "MB")
         for question, sql in questions.items():
             case = f"{name}: {question}"
             runs = _QUICK_RUNS if quick else _RUNS
-            seconds = _in_turn((direct, copied), sql, runs, _RATES.get(question))
+            seconds = _in_turn((opened.direct, opened.mirrored), sql, runs, _RATES.get(question))
             for where, taken in zip(("PostgreSQL", "mirror"), seconds, strict=True):
                 most = _MOST_S.get(question) if where == "mirror" else None
                 yield Row(case, f"{where}, median", median(taken), "s", most=most)
             ratio = median(seconds[0]) / median(seconds[1])
             least = _FASTER if question in barred else None
             yield Row(case, "PostgreSQL, of the mirror", ratio, "1", least=least)
-        ledger.close()
 
 
 def _in_turn(pipelines: tuple[Pipeline, ...], sql: str, runs: int, rate: float | None) -> list[list[float]]:
@@ -156,7 +206,9 @@ def _in_turn(pipelines: tuple[Pipeline, ...], sql: str, runs: int, rate: float |
         for pipeline, taken in zip(pipelines, seconds, strict=True):
             asked += 1
             epsilon = 1.0 - asked / 1_024
-            request = QueryRequest("ada", sql, epsilon=epsilon, request_id=f"benchmark-{asked}", sampling_rate=rate)
+            request = QueryRequest(
+                "ada", sql, epsilon=epsilon, request_id=f"benchmark-{asked}", sampling_rate=rate, reuse="never"
+            )
             started = time.perf_counter()
             answer = ask(pipeline, request)
             assert not answer.cached, "each is measured"
