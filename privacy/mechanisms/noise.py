@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from scipy import special
 
@@ -24,6 +24,7 @@ STEP_BITS = 20
 """A step is at most 2^-20 of the sensitivity or of tau. That is far below the noise, which then fits an int64."""
 
 
+@lru_cache(maxsize=1024)  # nearly all thresholds have the same scale
 def laplace_quantile(tail: float, scale: float) -> int:
     """The smallest k >= 0 with P(Z > k) <= tail for discrete Laplace noise Z.
 

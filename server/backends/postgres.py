@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import time
+from collections import deque
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from types import MappingProxyType
@@ -100,7 +102,7 @@ class ReadLimits(Limits):
 
 @dataclass(frozen=True)
 class PostgresBackend(SnapshotBackend[psycopg.Connection[Any]]):
-    """Reads join tuples from PostgreSQL over one connection per question.
+    """Reads join tuples from PostgreSQL: each question in a transaction of its own, over a connection that is kept.
 
     Attributes:
       url: connection URL or conninfo; holds the password, so it is in no repr.
@@ -143,7 +145,7 @@ class PostgresBackend(SnapshotBackend[psycopg.Connection[Any]]):
     def _snapshot(self, fingerprint: str, *, free: bool = False) -> Iterator[psycopg.Connection[Any]]:
         """Open one transaction. Queries over public tables get one database process."""
         limit_ms = self.limits.public_ms if free else self.limits.statement_ms
-        with connected(self.url, limit_ms, self.limits.session) as connection, _translated():
+        with _kept(self.url, limit_ms, self.limits.session) as connection, _translated():
             check_planned(read_schema(connection, self.namespaces, checks=False).fingerprint, fingerprint)
             if free:
                 connection.execute("SET LOCAL max_parallel_workers_per_gather = 0")
@@ -258,6 +260,11 @@ def connected(
       settings: further settings, for speed.
     Raises: BackendUnavailable, ConfigurationInvalid.
     """
+    with _connection(url, statement_ms, settings) as connection:
+        yield connection
+
+
+def _connection(url: str, statement_ms: int, settings: Mapping[str, str]) -> psycopg.Connection[Any]:
     pinned = {**settings, **_SESSION}
     options = " ".join(f"-c {name}={value.replace(' ', chr(92) + ' ')}" for name, value in pinned.items())
     try:
@@ -275,13 +282,72 @@ def connected(
         raise ConfigurationInvalid("the database URL is not a valid PostgreSQL URL", hint=hint) from None
     except psycopg.OperationalError as error:
         raise BackendUnavailable("the database cannot be reached", hint=_UNREACHABLE) from error
-    with connection:
-        if connection.info.parameter_status("server_encoding") != "UTF8":
-            hint = "use a database with the encoding UTF8"
-            raise ConfigurationInvalid("the database's encoding is not UTF8", hint=hint)
-        connection.read_only = True
-        connection.isolation_level = IsolationLevel.REPEATABLE_READ
+    if connection.info.parameter_status("server_encoding") != "UTF8":
+        connection.close()
+        hint = "use a database with the encoding UTF8"
+        raise ConfigurationInvalid("the database's encoding is not UTF8", hint=hint)
+    connection.read_only = True
+    connection.isolation_level = IsolationLevel.REPEATABLE_READ
+    return connection
+
+
+_KEPT_S = 300.0
+"""A kept connection is replaced after this time, so that changed settings of the role or the database apply."""
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """The connection of an earlier question, with what it was opened for and the time when it was opened."""
+
+    opened_for: tuple[str, int, str] = field(repr=False)  # has the password
+    opened: float
+    connection: psycopg.Connection[Any]
+
+    def serves(self, wanted: tuple[str, int, str]) -> bool:
+        """Whether it was opened for the same, is recent, and still answers."""
+        if self.opened_for != wanted or time.monotonic() - self.opened > _KEPT_S:
+            return False
+        try:
+            self.connection.execute("")
+        except psycopg.Error:
+            return False
+        return True
+
+
+_KEPT: deque[_Kept] = deque()
+"""At most one. A new connection takes as long as a small question: the server reads its catalog from the start."""
+
+
+@contextmanager
+def _kept(url: str, statement_ms: int, settings: Mapping[str, str]) -> Iterator[psycopg.Connection[Any]]:
+    """As `connected`, over the connection of an earlier question if there is one.
+
+    A connection is kept only after success, and without anything that belongs to its session.
+    """
+    wanted = url, statement_ms, repr(settings)
+    try:
+        kept = _KEPT.pop()
+    except IndexError:
+        kept = None
+    if kept is not None and not kept.serves(wanted):
+        kept.connection.close()
+        kept = None
+    kept = kept or _Kept(wanted, time.monotonic(), _connection(url, statement_ms, settings))
+    connection = kept.connection
+    answered = False
+    try:
         yield connection
+        with suppress(psycopg.Error):
+            connection.rollback()
+            connection.autocommit = True
+            connection.execute("DISCARD ALL")
+            connection.autocommit = False
+            answered = not _KEPT
+    finally:
+        if answered:
+            _KEPT.append(kept)
+        else:
+            connection.close()
 
 
 @contextmanager

@@ -121,15 +121,26 @@ def broken(line: str) -> Iterator[str]:
     '  1 AND a = 1 AND b = 2'
     """
     line = line.rstrip()
-    indent = " " * (len(line) - len(line.lstrip()) + 2)
-    while len(line) > _COLUMNS:
-        cuts = [found.start() for found in _BREAKS.finditer(line) if found["space"] and line[: found.start()].strip()]
-        if not cuts:
-            break
-        cut = next((place for place in reversed(cuts) if place <= _COLUMNS), cuts[0])
+    before = len(line) - len(line.lstrip())
+    indent = " " * (before + 2)
+    while len(line) > _COLUMNS and (cut := _cut(line, before)) is not None:
         yield line[:cut].rstrip()
         line = indent + line[cut:].lstrip()
+        before = len(indent)
     yield line
+
+
+def _cut(line: str, before: int) -> int | None:
+    """The last place within the width where a line may be broken, else the first place; None if there is none."""
+    cut = None
+    for found in _BREAKS.finditer(line):
+        if not found["space"] or found.start() <= before:
+            continue
+        if cut is None or found.start() <= _COLUMNS:
+            cut = found.start()
+        if found.start() >= _COLUMNS:
+            break
+    return cut
 
 
 def noise_ratio(noise: Sequence[tuple[float, float]]) -> float | None:

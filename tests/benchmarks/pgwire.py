@@ -39,7 +39,7 @@ _FOLDER = (Path(".noisegate") / "benchmarks" / "pgwire").resolve()
 def run(quick: bool) -> list[Row]:
     """Memory, latencies, and what the fuzzer found."""
     times = 50 if quick else 500
-    with _proxy() as proxy:
+    with proxy_at_small_scale() as proxy:
         name, key = proxy.analyst(100.0)
         conninfo = proxy.conninfo(name, key)
         rows = [*_latencies(conninfo, times), *_memory(proxy, conninfo)]
@@ -47,7 +47,8 @@ def run(quick: bool) -> list[Row]:
 
 
 @contextmanager
-def _proxy() -> Iterator[WireProxy]:
+def proxy_at_small_scale() -> Iterator[WireProxy]:
+    """A proxy with TLS before TPC-H at scale 0.01."""
     server = embedded.start(_FOLDER / "postgres")
     try:
         with Progress(disable=True) as progress:
