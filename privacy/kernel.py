@@ -1,5 +1,7 @@
 """Compile loops over arrays with numba, and keep the machine code between processes.
 
+A kernel is compiled at its first call. So a process that calls none, such as the server, does not import numba.
+
 Machine code lies in one folder of the user, for all checkouts and installations. A hash of the source finds it. So a
 fresh clone compiles nothing that the machine has compiled before. A kernel whose callee or constant has changed is
 compiled again.
@@ -7,31 +9,53 @@ compiled again.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import sys
-import time
 from collections.abc import Callable
-from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, update_wrapper
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import IO, Any, ParamSpec, TypeVar, cast
+from typing import Any, Generic, ParamSpec, TypeVar
 
-import numba
 import numpy as np
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
-from numba.core.dispatcher import Dispatcher
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_OTHER_COMPILES_S = 120.0
-"""How long a process waits for another that compiles the same kernel, before it compiles for itself."""
+
+class Kernel(Generic[P, R]):
+    """A function of arrays and numbers, as machine code for each combination of types that it is called with."""
+
+    def __init__(self, function: Callable[P, R]) -> None:
+        update_wrapper(self, function)
+        self.py_func = function
+
+    @cached_property
+    def compiled(self) -> Any:
+        """Numba's dispatcher."""
+        import numba
+
+        from privacy.kernel_cache import KernelCache
+
+        compiled = numba.njit(nogil=True, error_model="numpy")(self.py_func)
+        compiled._cache = KernelCache(self.py_func, cache_folder, self._name)
+        return compiled
+
+    def _name(self) -> str:
+        return f"{self.py_func.__qualname__}-{source_hash(self.py_func)[:24]}"
+
+    @property
+    def _numba_type_(self) -> Any:
+        """For kernels that call this one."""
+        return self.compiled._numba_type_
+
+    def __call__(self, *arguments: P.args, **named: P.kwargs) -> R:
+        """Call the machine code."""
+        return self.compiled(*arguments, **named)  # type: ignore[no-any-return]  # numba has no types
 
 
-def kernel(function: Callable[P, R]) -> Callable[P, R]:
+def kernel(function: Callable[P, R]) -> Kernel[P, R]:
     """Compile a function of arrays and numbers, and keep the machine code for later processes.
 
     Integers wrap around silently inside, so a kernel names the bound that keeps it from happening. No fast
@@ -39,9 +63,7 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     Cost: some seconds the first time on a machine, milliseconds from then on. Where no folder can be written to,
       every process compiles for itself.
     """
-    compiled = numba.njit(nogil=True, error_model="numpy")(function)
-    compiled._cache = _KernelCache(function)
-    return cast(Callable[P, R], compiled)
+    return Kernel(function)
 
 
 def cache_folder() -> Path | None:
@@ -89,7 +111,7 @@ def _codes(code: CodeType) -> list[CodeType]:
 
 
 def _describe_global(name: str, value: Any, parts: list[str], seen: set[Any]) -> None:
-    if isinstance(value, Dispatcher):
+    if isinstance(value, Kernel):
         _describe(value.py_func, parts, seen)
     elif isinstance(value, ModuleType | type) or (callable(value) and value.__module__.partition(".")[0] == "numba"):
         parts.append(f"{name} is {value.__name__}")
@@ -97,87 +119,3 @@ def _describe_global(name: str, value: Any, parts: list[str], seen: set[Any]) ->
         parts.append(f"{name} = {value!r}")
     else:
         raise TypeError(f"kernels may not use the global name {name}: it is no kernel, module, type or number")
-
-
-class _KernelCache(FunctionCache):  # type: ignore[misc]  # it has no types
-    """The machine code of one kernel's signatures, in the folder of all checkouts.
-
-    Numba's own cache goes by the path and the modification time of a source file. This one uses only its reading and
-    writing: an index file, and one file per signature, each replaced in one step. A lock is held from a miss until
-    the code is saved. So no two processes compile the same kernel, or give two signatures one file name.
-    """
-
-    def __init__(self, function: Any) -> None:
-        self._py_func = function
-        self._held: IO[bytes] | None = None
-
-    @cached_property
-    def _folder(self) -> Path | None:
-        return cache_folder()
-
-    @cached_property
-    def _impl(self) -> CompileResultCacheImpl:
-        reader = CompileResultCacheImpl.__new__(CompileResultCacheImpl)  # its __init__ looks for a source file
-        reader._lineno = self._py_func.__code__.co_firstlineno
-        return reader
-
-    @cached_property
-    def _name(self) -> str:
-        """The name of the files, found at first use, as a kernel may call one that is defined below it."""
-        return f"{self._py_func.__qualname__}-{source_hash(self._py_func)[:24]}"
-
-    @cached_property
-    def _cache_file(self) -> IndexDataCacheFile:
-        return IndexDataCacheFile(str(self._folder), self._name, self._name)
-
-    @property
-    def cache_path(self) -> str:
-        return str(self._folder)
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The machine code of a signature; None if it has to be compiled, and then the lock is held."""
-        if self._folder is None:
-            return None
-        target_context.refresh()
-        found = self._load(sig, target_context)
-        if found is None:
-            self._acquire()
-            found = self._load(sig, target_context)
-            if found is not None:
-                self._release()
-        return found
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Save what was compiled; a full disk is no error."""
-        if self._folder is None:
-            return
-        try:
-            with suppress(OSError):
-                self._cache_file.save(self._index_key(sig, data.codegen), self._impl.reduce(data))
-        finally:
-            self._release()
-
-    def _load(self, sig: Any, target_context: Any) -> Any:
-        try:
-            kept = self._cache_file.load(self._index_key(sig, target_context.codegen()))
-        except (OSError, EOFError, ValueError):
-            return None
-        return None if kept is None else self._impl.rebuild(target_context, kept)
-
-    def _acquire(self) -> None:
-        assert self._folder is not None
-        self._release()
-        with suppress(OSError):
-            self._held = (self._folder / f"{self._name}.lock").open("ab")
-            end = time.monotonic() + _OTHER_COMPILES_S
-            while time.monotonic() < end:
-                try:
-                    fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    return
-                except BlockingIOError:
-                    time.sleep(0.01)
-
-    def _release(self) -> None:
-        if self._held is not None:
-            self._held.close()
-            self._held = None

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
-from scipy.optimize import LinearConstraint, NonlinearConstraint, minimize
 
 from privacy.errors import InvalidParameter
 from privacy.mechanisms.noise_sums import NoiseSum
@@ -372,6 +371,8 @@ class _Problem:
 
     def improved(self, start: Floats, most: float | None) -> Floats:
         """Better shares near some, by sequential quadratic programming."""
+        from scipy.optimize import LinearConstraint, NonlinearConstraint, minimize  # a fifth of a second of import
+
         begin = 0.95 * start + 0.05 * self.everything  # from a corner there is no way
         unit = float(self.ratios(begin).max())  # in which variances are near 1
         n = len(begin)

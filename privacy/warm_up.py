@@ -16,7 +16,7 @@ from privacy.truncation.programs.first_order_solver import FirstOrderSolver
 from privacy.truncation.programs.program import Incidence, PreparedProgram
 from privacy.truncation.truncate import truncate, truncate_distinct
 from privacy.truncation.truncated_answer import TruncatedAnswer
-from privacy.units import ONE
+from privacy.units import ONE, Ints
 
 _TUPLES = 300
 _PEOPLE = 40
@@ -34,8 +34,13 @@ def _joins(owners: int) -> None:
 
 
 def _scattered_keys() -> None:
-    """Keys too far apart for a table."""
-    keys = np.arange(_TUPLES, dtype=np.int64) % _PEOPLE * (1 << 50)
+    """Keys with gaps, whose ranks are in a table, and keys too far apart for one."""
+    keys = np.arange(_TUPLES, dtype=np.int64) % _PEOPLE
+    for apart in (10 * _TUPLES // _PEOPLE, 1 << 50):
+        _join_of(keys * apart)
+
+
+def _join_of(keys: Ints) -> None:
     columns = (OwnerColumn("person", keys, np.zeros(_TUPLES, bool)),) * 2
     joined = JoinTuples(columns, np.zeros(_TUPLES, np.int64), 1, np.full((1, _TUPLES), ONE, np.int64))
     _solve_all(truncate(encode(joined), 0, _THRESHOLDS, 0.0))

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 
-from scipy import special
-
 from privacy.entropy import Entropy, checked
 from privacy.errors import InvalidParameter
 from privacy.exact import check_gap, quotient_at_least
@@ -193,4 +191,6 @@ def gaussian_quantile(tail: float, scale: float) -> int:
 
     Source: Canonne, Kamath, Steinke (2020), Proposition 25.
     """
+    from scipy import special  # half a second of import that most answers do without
+
     return max(0, math.ceil(-float(special.ndtri(tail)) * scale * (1 + 2.0**-40)))

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy import special
 
 from privacy.errors import InvalidParameter
 from privacy.mechanisms.noise import STEP_BITS
@@ -106,6 +105,8 @@ class NoiseSum:
     def reach(self, tail: float) -> float:
         """An x with P(S > x) <= tail by Chernoff's inequality."""
         if not self.laplace:
+            from scipy import special  # half a second of import that most answers do without
+
             return -float(special.ndtri(tail)) * self.sigma * _NUDGE
         part, moments = self._moments
         return float(np.min((moments - math.log(tail)) / part)) * _NUDGE

@@ -8,20 +8,38 @@ import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 
-import numba
+import numpy as np
 import structlog
 
 import privacy
 from privacy.kernel import cache_folder
 from privacy.warm_up import PARTS, run_part
+from server.backends import columns
 from server.workers.pool import processors
 
 _log = structlog.get_logger("noisegate.compiler")
 
 
-def compile_kernels(announce: Callable[[str], None], parts: Sequence[int] = range(len(PARTS))) -> None:
+def _read_rows() -> None:
+    """A NULL and a number in the binary form of PostgreSQL's arrays: a header, then each behind its length."""
+    words = [1, 1, 20, 2, 1, 0xFFFFFFFF, 8, 0, 7]
+    columns.from_arrays([np.array(words, ">u4").tobytes()], np.array([2], np.int64))
+
+
+_ALL: tuple[Callable[[], None], ...] = (*(partial(run_part, part) for part in range(len(PARTS))), _read_rows)
+
+
+def load_kernels() -> None:
+    """Load the kernels of usual questions into this process. Cost: a second if the machine has compiled them."""
+    for part in _ALL:
+        part()
+
+
+def compile_kernels(announce: Callable[[str], None], parts: Sequence[Callable[[], None]] = _ALL) -> None:
     """Compile the kernels of usual questions on all processors, unless this machine has compiled this version of the
     code.
 
@@ -39,7 +57,7 @@ def compile_kernels(announce: Callable[[str], None], parts: Sequence[int] = rang
     spawn = multiprocessing.get_context("spawn")
     try:
         with ProcessPoolExecutor(max(1, min(processors(), len(parts))), mp_context=spawn) as pool:
-            compiled = [pool.submit(run_part, part) for part in parts]
+            compiled = [pool.submit(part) for part in parts]
             for count, one in enumerate(as_completed(compiled), 1):
                 one.result()
                 announce(f"compiled {count} of {len(parts)}")
@@ -49,9 +67,9 @@ def compile_kernels(announce: Callable[[str], None], parts: Sequence[int] = rang
 
 
 def _source_hash() -> str:
-    root = Path(privacy.__file__).parent
-    digest = hashlib.sha256(f"{sys.version} {numba.__version__}".encode())
-    for path in sorted(root.rglob("*.py")):
+    files = sorted(Path(privacy.__file__).parent.rglob("*.py"))
+    digest = hashlib.sha256(f"{sys.version} {version('numba')}".encode())
+    for path in (*files, Path(columns.__file__)):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:24]
 

@@ -182,7 +182,7 @@ def test_four_questions_end_with_a_running_proxy_and_a_first_answer(
     assert (folder / "ledger.sqlite").exists()
     with terminal(folder) as again:
         assert again.ends() == 2
-        assert "policy.toml is already there" in again.text and "hint" in again.text
+        assert "policy.toml exists already" in again.text and "hint" in again.text
 
 
 def run(folder: Path, url: str, *options: str) -> subprocess.CompletedProcess[str]:

@@ -13,7 +13,6 @@ from typing import Literal
 
 import highspy
 import numpy as np
-from scipy.sparse import csr_array
 
 from privacy.errors import SolverFailed
 from privacy.truncation.programs.program import Point, PreparedProgram
@@ -99,6 +98,7 @@ class ReferenceSolver:
         Raises: SolverFailed if Clarabel gives up without a point.
         """
         import cvxpy  # a second of import that only this route pays
+        from scipy.sparse import csr_array
 
         weights, caps = program.scaled()
         incidence = csr_array(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -123,6 +124,7 @@ def serve(
     Exit codes: 0 stopped on request, 2 could not start.
     """
     # Heavy imports (solvers, noise) wait until they are needed: `--help` and `query` stay quick.
+    gc.disable()  # collections walk over all imported objects again and again: a fifth of the time
     from server.libpq import forget_environment
     from server.workers.worker import start_template
 
@@ -143,6 +145,7 @@ def serve(
         wire_listener,
     )
 
+    gc.enable()
     if (tls_certificate is None) != (tls_key is None):
         raise CommandFailed("TLS needs both --tls-certificate and --tls-key")
     files = None if tls_certificate is None or tls_key is None else (tls_certificate, tls_key)
