@@ -8,6 +8,7 @@ from typing import ClassVar, TypeVar
 
 from sqlglot import exp
 
+from planner.errors import UnsupportedSQL
 from planner.schema import Schema, Table
 
 Tree = TypeVar("Tree", bound=exp.Expr)
@@ -381,7 +382,10 @@ def each_select(query: exp.Expr, write: Callable[[exp.Expr], exp.Expr]) -> exp.E
 
 
 def tables_by_alias(tree: exp.Expr, schema: Schema) -> Iterator[tuple[str, Table]]:
-    """The tables of a statement by alias; for a derived table, the table whose columns it has."""
+    """The tables of a statement by alias; for a derived table, the table whose columns it has.
+
+    Raises: UnsupportedSQL for a table that the schema lacks; only a mirror's lacks any.
+    """
     found = [tree]
     for node in found:  # it grows while it is read
         if type(node) in LEAVES:
@@ -394,7 +398,8 @@ def tables_by_alias(tree: exp.Expr, schema: Schema) -> Iterator[tuple[str, Table
                     yield node.alias, node.meta[known]
         elif isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
             table = schema.at(node.text("db"), node.name)
-            assert table is not None, "rules write tables of the catalog only"
+            if table is None:
+                raise UnsupportedSQL(f"the table {node.name} is not in the mirror")
             yield node.alias_or_name, table
 
 

@@ -221,8 +221,6 @@ class CurrentMirror:
 
         `schema`: that of the plan, which may have tables of released values.
         """
-        if not self.tables:
-            return None
         try:
             released = (table for table in schema.tables.values() if table.is_released)
             tables = {table.name: table for table in (*self.tables, *released)}

@@ -102,11 +102,15 @@ def _range(values: Sequence[str], whole: bool) -> str | None:
     return f"range = [{low:.0f}, {high:.0f}]" if whole else f"range = [{low:.6g}, {high:.6g}]"
 
 
+_LEAST_POWER = -300
+"""Smaller powers of ten are not exact, or 0."""
+
+
 def _outward(value: float, rounded: Callable[[float], int]) -> float:
     """Round away from the range to one significant digit."""
     if value == 0:
         return 0.0
-    unit = 10.0 ** math.floor(math.log10(abs(value)))
+    unit = 10.0 ** max(math.floor(math.log10(abs(value))), _LEAST_POWER)
     return rounded(value / unit) * unit
 
 

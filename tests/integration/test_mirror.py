@@ -407,6 +407,31 @@ def test_a_check_proposes_contributions_of_large_tables(url: str, monkeypatch: p
 
 
 @pytest.mark.slow
+def test_a_question_about_a_declared_view_is_left_to_the_database(
+    url: str, tmp_path: Path, ledger: Ledger, workers: WorkerPool
+) -> None:
+    view = """
+    [[foreign_keys]]
+    table = "seen"
+    columns = ["patient"]
+    references = "patient"
+    key = ["id"]
+    [tables.seen]
+    """
+    with psycopg.connect(url) as connection:
+        connection.execute("CREATE VIEW seen AS SELECT patient, cost FROM visit")
+        connection.commit()
+        policy = parse_policy(POLICY.replace("[mirror]", f"{view}[mirror]"))
+        schema = read_schema(connection).declaring(policy.tables)
+    mirror = open_mirror(policy, schema, url, tmp_path, ledger)
+    assert mirror is not None
+    _refreshed(mirror, url, ledger, policy)
+    pipeline = Pipeline(policy, schema, PostgresBackend(url), ledger, workers, mirror=mirror)
+    assert "mirror" in pipeline.explain(QUESTION).reason
+    assert "mirror" not in pipeline.explain(replace(QUESTION, sql="SELECT count(*) FROM seen")).reason
+
+
+@pytest.mark.slow
 def test_files_need_no_mirror(tmp_path: Path, ledger: Ledger) -> None:
     duckdb.connect(tmp_path / "shop.duckdb").close()
     with pytest.raises(ConfigurationInvalid, match="only a PostgreSQL database"):
