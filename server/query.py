@@ -95,7 +95,7 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
         "max_relative_error": Setting(
             "The accuracy target: half the interval's width over its value, 0.05 for 5%. The smallest sufficient "
             "epsilon is spent, at most `epsilon`. If it is unknown, two releases are made and charged; EXPLAIN "
-            "shows that first.",
+            "shows that first. If the second is refused, the first is the answer, with a note.",
             bounds={"gt": 0},
         ),
         "max_absolute_error": Setting(

@@ -26,6 +26,7 @@ import time
 import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -85,6 +86,7 @@ def serve_calls(connection: Connection, memory_bytes: int, preload: tuple[str, .
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core dump would hold private rows
     os.nice(NICENESS)
+    _be_killed_first()
     _die_with_parent()
     for number in _OF_THE_GROUP:
         signal.signal(number, signal.SIG_IGN)
@@ -110,6 +112,15 @@ def _mapped_bytes() -> int:
         return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     except OSError:
         return 0
+
+
+def _be_killed_first() -> None:
+    """If the machine's memory is used up, the kernel (Linux) ends workers and not the server.
+
+    A worker's end is a failure, which is limited. The server's end is not, so it must not depend on private rows.
+    """
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
 
 
 def _die_with_parent() -> None:

@@ -3,7 +3,7 @@
 Where a cached answer or public noise tells enough, the least epsilon that is expected to be enough is spent. Where a
 cached answer is precise enough, nothing is spent. Else two releases are made: the first with a public share of the
 default epsilon, the second with what is still needed. Each is reserved before it is measured, and charged in full.
-Both together stay within what the question may spend.
+Both together stay within what the question may spend. If that is not enough for the second, the first is the answer.
 
 This is as private as each release. The second epsilon depends on the first answer, which the analyst has paid for,
 and on no other data. Accounts are privacy filters, which allow charges that depend on earlier answers (Rogers, Roth,
@@ -151,8 +151,8 @@ def answered_in_two(
 
     Args:
       answer: charges, measures and caches the answer to a request. Only the last release uses the idempotency key.
-    Returns: the last answer, with the price of both.
-    Raises: what `answer` raises; NoProposal where the rest is not enough, with the charge in its hint.
+    Returns: the last answer, with the price of both; the first one, with a note, if the second is refused.
+    Raises: what `answer` raises for the first release; QueryFailed and CancelledByClient also for the second.
     """
     first = answer(replace(part.request, idempotency_key=""))
     accuracy = accuracy_of(request)
@@ -165,9 +165,6 @@ def answered_in_two(
             first = replace(first, epsilon=first.epsilon + parts.epsilon, delta=first.delta + parts.delta)
     if accuracy.reached(first) <= accuracy.wanted:
         return first
-    cached = (
-        f"the first answer was charged, epsilon {first.epsilon:g}, and is cached: the same question continues from it"
-    )
     try:
         spent = max(part.first_epsilon, first.epsilon)
         returns = 0.0 if part.most.whose == OF_BUDGET else spent
@@ -180,11 +177,13 @@ def answered_in_two(
         raise
     except CancelledEarly as error:
         raise CancelledByClient(
-            "the question was cancelled after its first answer was charged", hint=cached
+            "the question was cancelled after its first answer was charged",
+            hint="that answer is cached: the same question continues from it",
         ) from error
     except (ServerError, PlannerError) as error:
-        error.hint = cached if error.hint is None else f"{error.hint}; {cached}"
-        raise
+        way = "" if error.hint is None else f"; {error.hint}"
+        told = f"This is the first of two releases, as the second was refused: {error.message}{way}."
+        return replace(first, notes=(told, *first.notes))
     note = (
         f"Two releases were made and charged: epsilon {first.epsilon:g} to learn what the accuracy needs, and epsilon"
         f" {second.epsilon:g} for this answer."

@@ -178,7 +178,10 @@ def disable(name: Name, policy: PolicyFile, reason: Reason) -> None:
 
 
 def enable(name: Name, policy: PolicyFile, reason: Reason) -> None:
-    """Enable a disabled analyst again, with the same key and the rest of the budget.
+    """Enable an analyst again, with the same key and the rest of the budget.
+
+    Failures before count no longer: someone who was refused for too many may ask again. Look for the reason first, in
+    the proxy's log: what fails could show something about a row.
 
     Example:  noisegate analyst enable ada --policy policy.toml --reason "came back"
     """

@@ -136,7 +136,9 @@ class ChangedAnalystBody(ActBody):
     """The fields to change; others keep their values. `group: null` removes the analyst from the group."""
 
     role: Role | None = None
-    enabled: bool | None = None
+    enabled: Annotated[
+        bool | None, Field(description="`true` also lifts the limit on failures: those before count no longer.")
+    ] = None
     group: Name | None = None
 
     @model_validator(mode="after")

@@ -44,7 +44,7 @@ from server.ledger.entry import (
     Settlement,
     Tuning,
 )
-from server.ledger.store import FAILURES, Reading, Store
+from server.ledger.store import ACTS_OF_KIND, FAILURES, Reading, Store
 from server.ledger.writes import account_rows, charge_rows
 from server.ledger.writes.account_rows import analyst
 from server.ledger.writes.charge_rows import basic_in, charge_in, payments_in
@@ -58,51 +58,63 @@ MAX_FAILURES = 20
 MAX_DATASET_FAILURES = 200
 """Failures of all analysts within WINDOW_MS, including open questions."""
 
+OWN_FAILURES = 3
+"""Failures of one analyst, including open questions, that others cannot use up: so nobody locks out everybody."""
+
 WINDOW_MS = 24 * 3_600_000
 """How long a failure counts."""
 
 CLAIM_MS = 600_000
 """An older reservation no longer blocks others: no question takes this long."""
 
-_FAILED = (
-    f"SELECT kind, content FROM entries WHERE {FAILURES} AND at_ms > ?"
-    f" ORDER BY at_ms DESC, number DESC LIMIT {MAX_DATASET_FAILURES}"
-)
+_FAILED = f"SELECT number, content FROM entries WHERE {FAILURES} AND at_ms > ? AND kind = '{EntryKind.FAILED}'"
+
+_ENABLED = f"SELECT number, content FROM entries WHERE {ACTS_OF_KIND} ORDER BY number DESC LIMIT 1000"
 
 _UNDER_WAY = (
     "SELECT c.analyst FROM charges c JOIN entries e ON e.number = c.entry"
     " WHERE c.state = 'reserved' AND c.repeats IS NULL AND e.at_ms > ?"
 )
 
-_HINT = "nothing was charged; ask the administrator, whose log has the reason"
+_HINT = (
+    "nothing was charged; ask the administrator: the log has the reason, and `noisegate analyst enable` lets you ask"
+    " again"
+)
 
 
 def asked_failures(journal: Journal, charge: Charge) -> Callable[[], None]:
     """Ask for recent failures together with other questions; the returned function refuses one failure too many.
 
-    Crashes count, but the same query may be asked again after one. Questions that their client cancelled do not
-    count.
+    Questions that their client cancelled do not count, nor those that were open when their proxy ended. Failures
+    before an administrator enabled the analyst (again) do not count either.
     Raises: the returned function: TooManyFailures if too many queries, or this one, failed within a day;
       TooManyOwnQueries or TooManyQueries if as many are open as may still fail. Nothing is charged then.
-    Cost: one indexed scan of at most MAX_DATASET_FAILURES entries, and one of the open charges.
+    Cost: one indexed scan of the day's failures, one of the newest acts that enable, and one of the open charges.
     """
     failed = journal.writing.asked(_FAILED, journal.at_ms - WINDOW_MS)
+    enabled = journal.writing.asked(_ENABLED, EntryKind.ENABLED)
     under_way = journal.writing.asked(_UNDER_WAY, journal.at_ms - CLAIM_MS)
 
     def check() -> None:
-        failures = [(kind, json.loads(content)) for kind, content in failed()]
+        lifted: dict[str, int] = {}
+        for number, content in enabled():
+            lifted.setdefault(json.loads(content)["analyst"], number)
+        said = [(number, json.loads(content)) for number, content in failed()]
+        failures = [one for number, one in said if number > lifted.get(one["analyst"], 0)]
         open_by = Counter(analyst for (analyst,) in under_way())
-        mine = [(kind, said["plan_hash"]) for kind, said in failures if said["analyst"] == charge.analyst]
+        mine = [one["plan_hash"] for one in failures if one["analyst"] == charge.analyst]
+        possible = len(mine) + open_by[charge.analyst]
+        of_all = possible >= OWN_FAILURES
         if len(mine) >= MAX_FAILURES:
             raise TooManyFailures(f"{MAX_FAILURES} of your queries failed within a day", hint=_HINT)
-        if (EntryKind.FAILED, charge.plan_hash) in mine:
+        if charge.plan_hash in mine:
             raise TooManyFailures("this query failed already within a day", hint=_HINT)
-        if len(failures) >= MAX_DATASET_FAILURES:
+        if of_all and len(failures) >= MAX_DATASET_FAILURES:
             raise TooManyFailures(f"{MAX_DATASET_FAILURES} queries over this data failed within a day", hint=_HINT)
-        if len(mine) + open_by[charge.analyst] >= MAX_FAILURES:
+        if possible >= MAX_FAILURES:
             hint = "nothing was charged; wait for one of them to end"
             raise TooManyOwnQueries(f"{open_by[charge.analyst]} of your queries are under way", hint=hint)
-        if len(failures) + open_by.total() >= MAX_DATASET_FAILURES:
+        if of_all and len(failures) + open_by.total() >= MAX_DATASET_FAILURES:
             raise TooManyQueries("too many queries are running", hint="try again; nothing was charged")
 
     return check

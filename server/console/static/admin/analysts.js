@@ -15,15 +15,16 @@ export class Analysts {
     fill("analysts", heads, analysts.map(({ name, role, group, enabled }) => [
       name, role, group ?? "", enabled ? "enabled" : element("span", { class: "bad" }, "disabled"),
       ...(!changes ? [] : [element("span", { class: "acts" },
-        quiet(enabled ? "Disable" : "Enable", () => this.change(name, enabled ? "Disable" : "Enable", { enabled: !enabled })),
+        quiet(enabled ? "Disable" : "Enable", () => this.change(`${enabled ? "Disable" : "Enable"} ${name}?`, name, !enabled)),
+        ...(enabled ? [quiet("Lift limit", () => this.change(`Let ${name} ask again after too many failures? Those until now count no longer.`, name, true))] : []),
         quiet("Group", () => this.regroup(name, group)), quiet("Role", () => this.recast(name, role)), quiet("New key", () => this.rotate(name)))]),
     ]));
   }
 
-  async change(name, words, changes) {
-    const said = await why(`${words} ${name}?`);
-    const done = changes.enabled ? `${name} may ask again.` : `${name} is disabled: the key opens nothing from now on.`;
-    if (said) this.patch(name, { ...changes, reason: said.reason }, done);
+  async change(question, name, enabled) {
+    const said = await why(question);
+    const done = enabled ? `${name} may ask again.` : `${name} is disabled: the key opens nothing from now on.`;
+    if (said) this.patch(name, { enabled, reason: said.reason }, done);
   }
 
   async regroup(name, group) {

@@ -208,12 +208,11 @@ def test_both_together_spend_no_more_than_may_be() -> None:
     wish = replace(WITHIN_5, max_relative_error=0.0002)
     part = first_part(office, wish)
     answering = Answering(office)
-    with pytest.raises(NoProposal) as refused:
-        answered_in_two(part, office, wish, answering)
+    answer = answered_in_two(part, office, wish, answering)
     rest = part.most.epsilon - part.first_epsilon
-    assert f"epsilon {rest:g}, the most that is left for this question after its first" in refused.value.message
-    charged = f"the first answer was charged, epsilon {part.first_epsilon:g}, and is cached"
-    assert refused.value.hint is not None and charged in refused.value.hint
+    assert answer.epsilon == part.first_epsilon and answer.rows == shown(office, answer.epsilon, answering.value).rows
+    assert answer.notes[0].startswith("This is the first of two releases, as the second was refused: ")
+    assert f"epsilon {rest:g}, the most that is left for this question after its first" in answer.notes[0]
     assert len(answering.asked) == 1
 
 
@@ -223,27 +222,28 @@ def test_what_would_do_beside_the_first_release_does_when_it_is_asked_again() ->
     wished = 1.04 * half(office, most) / value  # less than all that may be spent does, and what is left does not
     wish = replace(WITHIN_5, max_relative_error=wished)
     part = first_part(office, wish)
-    with pytest.raises(NoProposal, match="is left for this question after its first release") as refused:
-        answered_in_two(part, office, wish, Answering(office))
-    assert (
-        refused.value.hint is not None and "ask the same again: it continues from that release" in refused.value.hint
-    )
+    told = answered_in_two(part, office, wish, Answering(office)).notes[0]
+    assert "is left for this question after its first release" in told
+    assert "ask the same again: it continues from that release" in told
     assert isinstance(chosen(office, wish), AtOnce), "as the hint says"
     poor = replace(part, most=Most(most, OF_BUDGET))
-    with pytest.raises(NoProposal) as again:
-        answered_in_two(poor, Office(), wish, Answering(Office()))
-    assert "the same again" not in (again.value.hint or ""), (
-        "what the first one took of the budget does not come back"
-    )
+    told = answered_in_two(poor, Office(), wish, Answering(Office())).notes[0]
+    assert "the same again" not in told, "what the first one took of the budget does not come back"
 
 
-def test_what_fails_in_between_says_that_the_first_was_charged() -> None:
+def test_if_the_second_is_refused_the_first_is_the_answer() -> None:
     wish = replace(WITHIN_5, max_relative_error=0.003)
-    for error in (BudgetExhausted("too little", hint="less"), BudgetExhausted("too little")):
+    for error, said in (
+        (BudgetExhausted("too little", hint="less"), "refused: too little; less."),
+        (BudgetExhausted("too little"), "refused: too little."),
+    ):
         office = Office()
-        with pytest.raises(BudgetExhausted) as refused:
-            answered_in_two(first_part(office, wish), office, wish, Answering(office, fails=error))
-        assert refused.value.hint is not None and "and is cached" in refused.value.hint
+        answer = answered_in_two(first_part(office, wish), office, wish, Answering(office, fails=error))
+        assert answer.epsilon > 0 and answer.notes[0].endswith(said)
+
+
+def test_what_is_cancelled_or_fails_in_between_says_that_the_first_was_charged() -> None:
+    wish = replace(WITHIN_5, max_relative_error=0.003)
     office = Office()
     with pytest.raises(CancelledByClient, match="first answer was charged"):
         answered_in_two(first_part(office, wish), office, wish, Answering(office, fails=CancelledEarly("left")))

@@ -11,8 +11,16 @@ from server.errors import RateLimited, TooManyFailures, TooManyOwnQueries, TooMa
 from server.ledger.analyst import key_hash
 from server.ledger.charge import Charge, Reservation
 from server.ledger.ledger import Ledger
-from server.ledger.writes.reserve import MAX_DATASET_FAILURES, MAX_FAILURES, MAX_GIVEN_BACK, PAUSE_MS, WINDOW_MS
+from server.ledger.writes.reserve import (
+    MAX_DATASET_FAILURES,
+    MAX_FAILURES,
+    MAX_GIVEN_BACK,
+    OWN_FAILURES,
+    PAUSE_MS,
+    WINDOW_MS,
+)
 from tests.support.charging import claim
+from tests.unit.server.ledger.charges import ACT
 from tests.unit.server.ledger.suite.ledger_case import Clock, LedgerCase, Reopen, soon
 
 
@@ -62,27 +70,55 @@ class Failures(LedgerCase):
             ledger.add_analyst(analyst, key_hash(f"ng_{analyst}"), 1.0, 0.0)
             for number in range(MAX_FAILURES):
                 _fail(ledger, number, analyst)
+        for number in range(OWN_FAILURES):  # nobody else can use these up
+            _fail(ledger, number)
         with pytest.raises(TooManyFailures, match=str(MAX_DATASET_FAILURES)):
+            claim(ledger, _question(OWN_FAILURES))
+        for analyst in analysts[:1]:
+            ledger.set_enabled(analyst, True, ACT)
+        _fail(ledger, OWN_FAILURES)
+
+    def test_of_the_failures_of_all_those_under_way_take_a_place(self, ledger: Ledger) -> None:
+        analysts = [f"a{number}" for number in range(MAX_DATASET_FAILURES // MAX_FAILURES)]
+        for analyst in analysts:
+            ledger.add_analyst(analyst, key_hash(f"ng_{analyst}"), 1.0, 0.0)
+            for number in range(MAX_FAILURES):
+                _claimed(ledger, number, analyst)
+        for number in range(OWN_FAILURES):
+            _claimed(ledger, number)
+        with pytest.raises(TooManyQueries):
+            claim(ledger, _question(OWN_FAILURES))
+
+    def test_an_administrator_lets_an_analyst_ask_again(self, ledger: Ledger, reopen: Reopen) -> None:
+        ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0)
+        for analyst in ("ada", "eve"):
+            for number in range(MAX_FAILURES):
+                _fail(ledger, number, analyst)
+        ledger.set_enabled("ada", True, ACT)
+        _fail(reopen(), 0)  # the same query, too
+        with pytest.raises(TooManyFailures, match="failed already"):
             claim(ledger, _question(0))
+        with pytest.raises(TooManyFailures, match=str(MAX_FAILURES)):
+            claim(ledger, _question(MAX_FAILURES, "eve"))
+        assert [one.kind for one in ledger.entries(acts_only=True)][-1] == "enabled" and ledger.verify().fault is None
 
     def test_what_is_cancelled_is_no_failure(self, ledger: Ledger) -> None:
         for number in range(MAX_FAILURES + 1):
             ledger.fail(_claimed(ledger, number), cancelled=True)
         _fail(ledger, 0)
 
-    def test_a_crash_is_a_failure_after_which_the_query_may_be_asked_again(
-        self, ledger: Ledger, reopen: Reopen
-    ) -> None:
-        for number in range(1, MAX_FAILURES):
+    def test_a_crash_of_the_proxy_is_no_failure_of_an_analyst(self, ledger: Ledger, reopen: Reopen) -> None:
+        for number in range(MAX_FAILURES - 1):
             _fail(ledger, number)
         crashing = reopen()
-        _claimed(crashing, 0)
+        _claimed(crashing, MAX_FAILURES)
         crashing.close()
         with pytest.raises(TooManyOwnQueries):
-            claim(ledger, _question(MAX_FAILURES))
+            claim(ledger, _question(MAX_FAILURES + 1))
         assert len(soon(ledger.recover)) == 1
+        _fail(ledger, MAX_FAILURES)
         with pytest.raises(TooManyFailures, match=str(MAX_FAILURES)):
-            claim(ledger, _question(0))
+            claim(ledger, _question(MAX_FAILURES + 1))
 
     def test_the_places_of_those_under_way_are_taken(self, ledger: Ledger, reopen: Reopen) -> None:
         proxies, together = (ledger, reopen()), Barrier(30)
