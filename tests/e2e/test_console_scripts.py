@@ -245,6 +245,28 @@ def test_a_forecast_is_the_pace_of_the_last_weeks(node: Node) -> None:
     assert said.startswith("Too early to tell how long it lasts")
 
 
+def test_the_pace_counts_all_charges_of_an_account_by_hour(node: Node) -> None:
+    charges = [
+        {"accounts": [*who, "dataset"], "state": state, "reserved_at_ms": NOW - days * DAY_MS, "epsilon": 0.5}
+        for who, state, days in (
+            *(((["analyst:ada"], "committed", 1),) * 3),
+            (["analyst:ada"], "released", 1),
+            (["analyst:ada"], "failed", 4),
+            (["analyst:bob"], "reserved", 4),
+        )
+    ]
+    added = "(() => { const all = new m.Spending(); a[0].forEach((one) => all.add(one)); return all; })()"
+    ada, dataset, eve = (
+        node.run("admin/charges.js", f"{added}.of(a[1])", charges, account)
+        for account in ("analyst:ada", "dataset", "analyst:eve")
+    )
+    assert [(one["reserved_at_ms"], one["epsilon"]) for one in ada] == [
+        (NOW - 4 * DAY_MS, 0.5),
+        (NOW - DAY_MS, 1.5),
+    ]
+    assert [one["epsilon"] for one in dataset] == [1.0, 1.5] and eve == []
+
+
 def test_keys_on_axes_are_plain_unless_a_unit_says_them(node: Node) -> None:
     for keys, written in [
         ([2019.0, 2024.0], ["2019", "2024"]),

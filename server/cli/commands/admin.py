@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -22,6 +23,7 @@ from server.ledger.account import (
     guarantee,
     is_low,
 )
+from server.ledger.currency import delta_of, epsilon_of
 from server.query import privacy_text
 
 _ACCOUNTS = (
@@ -216,6 +218,27 @@ def log(policy: PolicyFile, after: After = 0, limit: Limit = 100, output: Output
         for one in paged(partial(ledger.entries, acts_only=True), after, limit):
             said = dict(one.content)
             by, reason = str(said.pop("by", "")), str(said.pop("reason", ""))
-            what = json.dumps(said, ensure_ascii=False)
+            what = json.dumps(dict(_in_units(said)), ensure_ascii=False)
             rows.append((one.number, moment(one.shown_at_ms) or "", one.kind, by, reason, what))
     show_rows(("number", "at", "kind", "by", "reason", "what"), rows, output)
+
+
+_UNITS: Mapping[str, tuple[str, Callable[[int], float]]] = {
+    "nano_epsilon": ("epsilon", epsilon_of),
+    "atto_delta": ("delta", delta_of),
+    "event_atto": ("event_delta", delta_of),
+    "nano_cap": ("per_query_epsilon", epsilon_of),
+    "most_nano": ("most_in_total", epsilon_of),
+    "most_atto": ("most_delta_in_total", delta_of),
+    "window_ms": ("window_s", lambda ms: ms / 1000),
+}
+"""The whole numbers of entries, with the names and units of options."""
+
+
+def _in_units(said: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    for name, value in said.items():
+        known = _UNITS.get(name)
+        if known is None:
+            yield name, value
+        elif isinstance(value, int):  # an amount that is not set needs no word
+            yield known[0], known[1](value)

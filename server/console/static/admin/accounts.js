@@ -12,12 +12,13 @@ const DAY_MS = 86_400_000;
 // Keys that ask no questions have an empty budget; their accounts are left out.
 const NOTHING = 1e-9;
 
-export function drawAccounts(all, charges) {
+// spending: of all charges (`Spending`).
+export function drawAccounts(all, spending) {
   const accounts = all.filter(({ epsilon }) => epsilon > NOTHING).sort((one, other) => other.low - one.low);
   const low = accounts.filter((account) => account.low).map((one) => `${one.account}${onlyDelta(one) ? " (delta)" : ""}`);
   byId("running-out").textContent = low.length ? `About to run out, a tenth left or less: ${listed(low)}.` : "No account is about to run out: each has more than a tenth left.";
   byId("accounts").querySelector(".panels").replaceChildren(...accounts.map((account) => {
-    const own = charges.filter((charge) => charge.accounts.includes(account.account));
+    const own = spending.of(account.account);
     const made = panel(account, own);
     made.append(element("p", { class: "forecast" }, forecast(account, own)));
     return made;

@@ -6,7 +6,7 @@ import { explainWords } from "../common/glossary.js";
 import { signOut } from "../common/vault.js";
 import { drawAccounts, grantOf, grantedWords } from "./accounts.js";
 import { Analysts, analystOf, reveal } from "./analysts.js";
-import { Weeks, drawCharges } from "./charges.js";
+import { Spending, Weeks, drawCharges } from "./charges.js";
 import { openLedger } from "./ledger.js";
 import { drawLog } from "./log.js";
 import { get, newest, send, submitted, why } from "./office.js";
@@ -17,8 +17,10 @@ const analysts = new Analysts(load);
 
 async function load() {
   const weeks = new Weeks();
+  const spending = new Spending();
+  const each = (charge) => { weeks.add(charge); spending.add(charge); };
   const [holder, accounts, holders, charges, acts, dataset, schema, changed] = await Promise.all([
-    get("/holder"), get("/accounts"), get("/analysts"), newest("/charges", SHOWN, "", (charge) => weeks.add(charge)),
+    get("/holder"), get("/accounts"), get("/analysts"), newest("/charges", SHOWN, "", each),
     newest("/entries", SHOWN, "&acts_only=true"), get("/dataset"), get("/schema"), get("/policy/changes"),
   ]);
   const changes = holder.role === "admin";
@@ -26,7 +28,7 @@ async function load() {
   show(byId("sees-only"), !changes);
   byId("holder").textContent = `${holder.name}, ${holder.role}`;
   byId("dataset").textContent = `${schema.dataset} administration`;
-  drawAccounts(accounts, charges);
+  drawAccounts(accounts, spending);
   analysts.draw(holders, changes);
   weeks.draw();
   drawCharges(charges, dataset.keeps_questions);

@@ -32,6 +32,27 @@ export class Weeks {
   }
 }
 
+// What each account spent by hour, of all charges: those that are listed are the newest ones.
+export class Spending {
+  constructor() {
+    this.accounts = new Map();
+  }
+
+  add({ accounts, epsilon, state, reserved_at_ms: at }) {
+    if (state === "released") return;
+    for (const account of accounts) {
+      const hours = this.accounts.get(account) ?? new Map();
+      hours.set(at, (hours.get(at) ?? 0) + epsilon);
+      this.accounts.set(account, hours);
+    }
+  }
+
+  of(account) {
+    const hours = [...(this.accounts.get(account) ?? [])].sort(([one], [other]) => one - other);
+    return hours.map(([at, epsilon]) => ({ reserved_at_ms: at, epsilon, state: "committed" }));
+  }
+}
+
 function named(week) {
   return new Date(`${week}T00:00Z`).toLocaleDateString("en", { day: "numeric", month: "short", timeZone: "UTC" });
 }

@@ -282,6 +282,19 @@ def test_the_log_says_who_did_what_and_why(shell: Shell) -> None:
     assert not {"reserved", "committed"} & {row["kind"] for row in log}
 
 
+def test_the_log_has_the_units_of_options(shell: Shell) -> None:
+    shell("admin", "grant", "dataset", "--epsilon", "12", "--delta", "1e-6", "--window-days", "7", *WHY)
+    said = json.loads(shell.rows("admin", "log")[-1]["what"])
+    assert said == {
+        "account": "dataset",
+        "accounting": "basic",
+        "epsilon": 12.0,
+        "delta": 1e-6,
+        "event_delta": 0.0,
+        "window_s": 604_800.0,
+    }
+
+
 def test_a_bump_raises_the_version(shell: Shell) -> None:
     assert shell("data", "version") == "1\n"
     assert shell("data", "bump", *WHY) == "2\n"
