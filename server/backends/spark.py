@@ -1,4 +1,4 @@
-"""Spark over a folder of Parquet files: one session per question, with columns from Arrow.
+"""Spark over a folder of Parquet files: one session per process, with columns from Arrow.
 
 Whole numbers need no Python object per value, texts one per distinct value. Spark compares texts by their bytes,
 which need not be UTF-8, and so must the proxy. If it replaced invalid bytes, texts that differ in Spark would be
@@ -31,6 +31,7 @@ from server.backends.spark_session import (
     SparkSession,
     WithoutValue,
     file_schema,
+    kept_session,
     opened_session,
     read_file_tables,
 )
@@ -142,8 +143,7 @@ class SparkBackend(SnapshotBackend[SparkSession]):
         with unchanged(self.folder, self.version):
             check_planned(self.schema().fingerprint, fingerprint)
             limit_ms = self.limits.public_ms if free else self.limits.statement_ms
-            with opened_session(self.address, limit_ms) as session:
-                session.with_files(self.tables)
+            with kept_session(self.address, self.tables, limit_ms) as session:
                 yield session
 
     def _room(self) -> Room:

@@ -279,18 +279,65 @@ def opened_session(address: str, limit_ms: int | None) -> Iterator[SparkSession]
     Raises: BackendUnavailable, ConfigurationInvalid.
     """
     session = SparkSession(_connected(address), threading.Event())
-    timer = None
-    if limit_ms is not None:
-        timer = threading.Timer(limit_ms / 1000, session.interrupt)
-        timer.daemon = True
-        timer.start()
     try:
-        yield session
+        with _limited(session, limit_ms):
+            yield session
     finally:
-        if timer is not None:
-            timer.cancel()
-        with suppress(Exception):  # otherwise the server releases it when it is unused
-            session.client.stop()
+        session.close()
+
+
+_kept: dict[tuple[str, tuple[FileTable, ...]], Any] = {}
+"""The client of this process's idle session, if there is one, by its server and its files."""
+
+
+@contextmanager
+def kept_session(address: str, tables: tuple[FileTable, ...], limit_ms: int) -> Iterator[SparkSession]:
+    """A session with views of the files, which the process keeps for its next question.
+
+    It is used again only if no statement failed, was stopped or took too long, and if the server still has it with
+    every setting. Raises: as `opened_session`; as `SparkSession.with_files`.
+    """
+    client = _kept.pop((address, tables), None)
+    known = client is not None and _has_settings(client)
+    session = SparkSession(client if known else _connected(address), threading.Event())
+    finished = False
+    try:
+        with _limited(session, limit_ms):
+            if not known:
+                session.with_files(tables)
+            yield session
+        finished = not session.expired.is_set()
+    finally:
+        if not finished:
+            session.close()
+        while _kept:  # of other files, or of another thread
+            with suppress(KeyError):
+                SparkSession(_kept.popitem()[1], threading.Event()).close()
+        if finished:
+            _kept[address, tables] = session.client
+
+
+@contextmanager
+def _limited(session: SparkSession, limit_ms: int | None) -> Iterator[None]:
+    if limit_ms is None:
+        yield
+        return
+    timer = threading.Timer(limit_ms / 1000, session.interrupt)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+
+
+def _has_settings(client: Any) -> bool:
+    """Whether the server has the session, with every setting."""
+    try:
+        return dict(client.client.get_config_dict(*SETTINGS)) == dict(SETTINGS)
+    except Exception:
+        return False
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,6 +346,11 @@ class SparkSession:
 
     client: Any
     expired: threading.Event
+
+    def close(self) -> None:
+        """End the session; otherwise the server releases it when it is unused."""
+        with suppress(Exception):
+            self.client.stop()
 
     def interrupt(self) -> None:
         """Stop the session's running statements; a server that does not respond is ignored."""
@@ -384,10 +436,9 @@ def _connected(address: str) -> Any:
             client = Client(address)
             client.client.set_retry_policies([DefaultPolicy(max_retries=_RETRIES, initial_backoff=_BACKOFF_MS)])
             client.conf._set_all(configs=dict(SETTINGS), silent=False)
-            taken = client.client.get_config_dict(*SETTINGS)
         except (PySparkException, grpc.RpcError) as error:
             raise BackendUnavailable("Spark does not answer", hint=hint) from error
-    if dict(taken) != dict(SETTINGS):
+    if not _has_settings(client):
         client.stop()
         raise ConfigurationInvalid("Spark rejects settings that the proxy needs")
     return client

@@ -21,6 +21,7 @@ from planner.policy.policy import parse_policy
 from planner.rewriting.rewrite import rewrite
 from privacy.join_tuples import JoinTuples
 from privacy.truncation.histograms import ContributionHistogram
+from server.backends import spark_session
 from server.backends.backend import Limits
 from server.backends.columns import Integers
 from server.backends.files import ParquetFiles
@@ -171,6 +172,35 @@ def test_another_token_is_not_let_in() -> None:
 def test_the_session_has_the_settings_that_statements_are_written_for() -> None:
     with opened_session(address(), None) as session:
         assert dict(session.client.client.get_config_dict(*SETTINGS)) == dict(SETTINGS)
+
+
+def test_a_session_is_kept_for_the_next_question_while_it_is_sound(
+    backend: SparkBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not after a failure, a changed setting, or where the server has it no more."""
+    opened: list[Any] = []
+    connected = spark_session._connected
+
+    def counted(url: str) -> Any:
+        opened.append(connected(url))
+        return opened[-1]
+
+    monkeypatch.setattr(spark_session, "_connected", counted)
+    query = _query(backend, "SELECT count(*) FROM visit")
+    for _ in range(3):
+        _, read = backend.read(query)
+    assert len(opened) == 1 and read.join is not None
+    few = replace(backend, limits=Limits(rows=100))
+    with pytest.raises(QueryCancelled):
+        few.read(_query(backend, "SELECT sum(cost) FROM visit", contributions=False))
+    backend.read(query)
+    assert len(opened) == 2
+    opened[-1].conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    backend.read(query)
+    assert len(opened) == 3
+    opened[-1].client.release_session()
+    backend.read(query)
+    assert len(opened) == 4
 
 
 def test_files_of_one_table_have_the_same_columns(lake: Path) -> None:
