@@ -40,13 +40,17 @@ UV_INSTALL = $(UV_INDEX); $(BIN)/uv pip install --quiet --python $(BIN)/python
 
 # From the lock come wheels only: what a source distribution builds with, no hash of ours covers. The file that is made
 # says which lock the environment is of.
+define NEW_ENVIRONMENT
+@$(PYTHON_IS_NEW_ENOUGH)
+@mkdir -p .noisegate/tmp
+@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+@echo "installing into .venv (the first time on a machine takes $(1))"
+@sed -n '/^uv==/,/^    # via/p' $(or $(LOCK),/dev/null) > .noisegate/tmp/uv.txt
+@test -x $(BIN)/uv || $(BIN)/python $(PIP_INSTALL) $(UV_FROM)
+endef
+
 .venv/installed: pyproject.toml $(LOCK)
-	@$(PYTHON_IS_NEW_ENOUGH)
-	@mkdir -p .noisegate/tmp
-	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@echo "installing into .venv (the first time on a machine takes a minute or two)"
-	@sed -n '/^uv==/,/^    # via/p' $(or $(LOCK),/dev/null) > .noisegate/tmp/uv.txt
-	@test -x $(BIN)/uv || $(BIN)/python $(PIP_INSTALL) $(UV_FROM)
+	$(call NEW_ENVIRONMENT,a minute or two)
 ifneq ($(LOCK),)
 	@$(UV_INSTALL) --only-binary :all: --require-hashes --requirement $(LOCK) \
 		|| { echo "$(LOCK) could not be installed; uv says above why. A hash that does not match means that a file is not"; \
@@ -59,10 +63,18 @@ endif
 	@rm -rf noisegate.egg-info  # of the build; the installation does not need it
 	@echo '$(LOCK)' > $@
 
+# Half of it, by the same versions and hashes: what the demonstration needs, where nothing else is installed.
+.venv/demo: pyproject.toml $(LOCK)
+	$(call NEW_ENVIRONMENT,half a minute)
+	@$(UV_INSTALL) --only-binary :all: $(if $(LOCK),--constraint $(LOCK)) --requirement pyproject.toml --extra embedded setuptools
+	@$(UV_INSTALL) --no-deps --no-build-isolation --editable .
+	@rm -rf noisegate.egg-info
+	@touch $@
+
 .noisegate/tmp:
 	@mkdir -p $@
 
-demo: .venv/installed ## TPC-H behind a proxy, asked and compared with the truth; DEMO_EXIT=1 does not stay up
+demo: $(or $(wildcard .venv/installed),.venv/demo) ## TPC-H behind a proxy, asked and compared with the truth; DEMO_EXIT=1 does not stay up
 	@$(BIN)/python -W error::ResourceWarning -m server.cli.main demo $(if $(DEMO_EXIT),--exit)
 
 # One seed, one order, one choice of examples: what fails here fails again. `make test-all` takes a seed of the moment.
