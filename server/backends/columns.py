@@ -33,6 +33,8 @@ _LENGTH_OF_NULL = np.uint32(0xFFFFFFFF)
 class Integers:
     """A column of whole numbers. Private.
 
+    Both arrays are contiguous and may be written to: kernels are compiled ahead for such arrays alone.
+
     Attributes:
       values: (m,) int64; undefined where `missing`.
       missing: (m,) bool, true for NULL.

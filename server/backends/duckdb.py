@@ -235,7 +235,7 @@ class DuckdbBackend(SnapshotBackend[DuckDBPyConnection]):
 
 
 def _column(values: NDArray[np.generic]) -> Column:
-    missing = np.broadcast_to(np.ma.getmaskarray(values), values.shape)
+    missing = np.ma.getmaskarray(values)
     data = np.ma.getdata(values)
     if data.dtype == object:
         return tuple(np.where(missing, np.array(None, object), data).tolist())

@@ -53,7 +53,7 @@ def _column(values: pa.ChunkedArray) -> Column:
     if pa.types.is_integer(values.type):
         missing = np.asarray(compute.is_null(values).to_numpy(), np.bool_)
         known = compute.fill_null(values, 0) if values.null_count else values
-        return Integers(np.asarray(known.to_numpy(), np.int64), missing)
+        return Integers(np.require(known.to_numpy(), np.int64, "W"), missing)
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
         return _texts(values)
     return tuple(values.to_pylist())

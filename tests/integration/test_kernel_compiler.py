@@ -6,10 +6,15 @@ import sys
 from functools import partial
 from pathlib import Path
 
+import duckdb
+import pyarrow as pa
 import pytest
 
 from privacy import warm_up
 from privacy.truncation.programs.max_flow import augment
+from server.backends.columns import Integers, from_array
+from server.backends.duckdb import _column as duckdb_column
+from server.backends.spark import arrow_columns
 from server.workers import kernel_compiler
 from tests.support.seeds import ALL
 
@@ -94,6 +99,24 @@ def test_no_folder_to_write_to_is_no_reason_to_stop(monkeypatch: pytest.MonkeyPa
     (tmp_path / "file").touch()
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file" / "folder"))
     kernel_compiler.compile_kernels(lambda line: pytest.fail(f"compiles in vain: {line}"))
+
+
+@pytest.mark.parametrize("texts", [("1", "2", "3"), ("1", "NULL", "3"), ("3",), ()])
+def test_columns_of_every_engine_are_arrays_for_which_kernels_are_compiled(texts: tuple[str, ...]) -> None:
+    numbers = [None if text == "NULL" else int(text) for text in texts]
+    rows = ", ".join(f"({text})" for text in texts) or "(0)"
+    sql = f"SELECT a::bigint AS a FROM (VALUES {rows}) AS t(a) LIMIT {len(texts)}"
+    found = duckdb.connect().execute(sql).fetchnumpy()
+    column = pa.table({"a": pa.array(numbers, pa.int64())})
+    for table in ([column], [column, column]):
+        assert _is_plain(arrow_columns(table, 1)[0])
+    assert _is_plain(duckdb_column(found["a"]))
+    assert _is_plain(from_array(None))
+
+
+def _is_plain(column: object) -> bool:
+    assert isinstance(column, Integers)
+    return all(one.flags.writeable and one.flags.c_contiguous for one in (column.values, column.missing))
 
 
 def test_what_warms_up_solves_programs_that_need_a_flow() -> None:
