@@ -380,11 +380,13 @@ class _Work:
         occurs = np.zeros(len(self._caps), bool)
         occurs[self._units] = True
         number = np.cumsum(occurs) - 1
-        units = number[self._units]
-        order = _order(self._indptr, units, int(occurs.sum()))
-        indptr, taken = np.empty(len(order) + 1, np.int64), np.empty_like(units)
-        take_rows(self._indptr, units, order, indptr, taken)
-        return PreparedProgram(self._weights[order], Incidence(indptr, taken, int(occurs.sum())), self._caps[occurs])
+        units, indptr, weights = number[self._units], self._indptr, self._weights
+        if not ascends(indptr, units):
+            order = _order(indptr, units, int(occurs.sum()))
+            indptr, taken = np.empty(len(order) + 1, np.int64), np.empty_like(units)
+            take_rows(self._indptr, units, order, indptr, taken)
+            units, weights = taken, weights[order]
+        return PreparedProgram(weights, Incidence(indptr, units, int(occurs.sum())), self._caps[occurs])
 
     def _shrink(self, rows: int, entries: int) -> None:
         self._indptr, self._units, self._weights = (
@@ -397,7 +399,7 @@ class _Work:
 def _order(indptr: Ints, units: Ints, n_units: int) -> NDArray[np.integer]:
     """The permutation that sorts tuples by their units, shorter sets first where one begins the other."""
     count, width = len(indptr) - 1, int(np.diff(indptr).max())
-    in_one_key = max(1, int(_KEY_BITS // np.log2(n_units + 1)))  # "no unit" is a number too
+    in_one_key = min(width, max(1, int(_KEY_BITS // np.log2(n_units + 1))))  # "no unit" is a number too
     keys = np.empty((-(-width // in_one_key), count), np.int64)
     pack_keys(indptr, units, n_units + 1, in_one_key, keys)
     order: NDArray[np.integer] = np.arange(count, dtype=row_type(count))

@@ -118,6 +118,18 @@ def test_the_order_of_tuples_does_not_change_the_core() -> None:
     assert np.array_equal(first.incidence.units, second.incidence.units)
 
 
+def test_a_core_that_is_taken_for_sorted_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Unit 1 never binds, so that the rest of the first tuple comes after what follows it.
+    tuples = _tuples(({0, 1, 3}, 2), ({0, 2, 4}, 2), ({2, 3}, 2), ({3, 4}, 2), ({0, 4}, 2))
+    core = presolve(program(tuples, [3, 9, 3, 3, 3])).core
+    assert core is not None
+    assert ascends(core.incidence.indptr, core.incidence.units)
+    monkeypatch.setattr(module, "ascends", lambda indptr, units: True)  # the mutant
+    taken = presolve(program(tuples, [3, 9, 3, 3, 3])).core
+    assert taken is not None
+    assert not ascends(taken.incidence.indptr, taken.incidence.units)
+
+
 def _many(seed: int, width: int, units: int, m: int = 400) -> list[Tuple]:
     """Different sets of one to so many units, sorted."""
     random = np.random.default_rng(seed)
