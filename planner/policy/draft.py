@@ -33,14 +33,17 @@ _LEFT_OUT = "# In the database and left out:"
 
 _TOOLS = "a migration tool records its work in it"
 
-_NO_KEY = "no key and no foreign key, so its rows can have no owner; add a section if it is public"
+_NO_KEY = (
+    "no key and no foreign key, so its rows can have no owner; write a [[foreign_keys]] that leads to a person, or a "
+    "section if it is public"
+)
 
 _UNPROVEN = (
     "# The database does not enforce this key over every row: `noisegate policy check` counts rows without a parent."
 )
 
 _FEW_ROWS = 10_000
-_DATED = re.compile(r"date|(?:^|_)(?:day|dob|dt)(?:$|_)", re.IGNORECASE)
+_DATED = re.compile(r"date|birth|born|(?:^|_)(?:day|dob|dt|on|at|time|timestamp)(?:$|_)", re.IGNORECASE)
 _BIRTH = re.compile(r"birth|born|(?:^|_)dob(?:$|_)", re.IGNORECASE)
 
 _HEAD = f"""
@@ -76,8 +79,8 @@ delta = 1e-6
 
 _FOREIGN_KEYS = """\
 # Foreign keys: the owner of the referenced row also owns the referencing row. If that is wrong (a doctor
-# signs a visit, but does not own it), declare the key with owning = false. A self-reference needs that,
-# or `depth = 1` for chains of one step; deeper rows are left out of every answer.
+# signs a visit, but does not own it), declare the key with owning = false. A reference back to the table itself, or
+# to rows that it owns, needs that, or `depth = 1` for chains of one step; deeper rows are left out of every answer.
 # A fan-out, the most rows that can ever share one value, makes samples cheaper. Without one nothing is
 # assumed, and answers that read all rows lose nothing. If a declared fan-out is false, samples protect
 # less than they are charged for; EXPLAIN shows how much less at most."""
@@ -121,6 +124,7 @@ def draft(
     tools = [(table.name, _TOOLS) for table in tables if _is_tools(table)]
     known = [table for table in tables if not _is_tools(table)]
     suggested = suggested_keys(Schema({table.name: table for table in known}, version=schema.version))
+    assumed = _assumed_keys(known, suggested, of_any_width=bool(schema.version))
     lookups = _lookups(known, suggested, estimates.rows)
     chosen = _candidates(known, lookups) if units is None else units
     owned = _reached(known, suggested, chosen)
@@ -132,10 +136,11 @@ def draft(
         _HEAD,
         *_units(chosen, lookups, units is not None),
         "",
-        *_references(known, suggested, owned),
+        *_references(known, suggested, assumed, owned, {} if units is None else chosen),
     ]
+    person = next(iter(chosen.items()), ("TABLE", ("COLUMN",)))
     for table in drafted:
-        lines += ["", *_table(table, table.name in owned, lookups.get(table.name), estimates)]
+        lines += ["", *_table(table, table.name in owned, lookups.get(table.name), estimates, person)]
     omitted = dict(left_out)
     lines += _views(schema, omitted)
     lines += _omissions([*omitted.items(), *tools, *others])
@@ -262,12 +267,35 @@ def with_likely_keys(schema: Schema) -> Schema:
     return replace(schema, tables={name: _with_likely_key(table) for name, table in schema.tables.items()})
 
 
-def _with_likely_key(table: Table) -> Table:
-    if table.unique_keys:
-        return table
-    called = [f"{name}{joint}{end}" for end in ("id", "key") for name in _called(table) for joint in ("_", "")]
+def _assumed_keys(
+    tables: Sequence[Table], suggested: Sequence[DeclaredForeignKey], *, of_any_width: bool
+) -> list[DeclaredForeignKey]:
+    """References to tables whose likely key no constraint makes unique alone, as in many partitioned tables."""
+    taken = {(key.table, *key.columns) for key in suggested}
+    taken |= {(table.name, name) for table in tables for key in table.foreign_keys for name in key.columns}
+    parents = [(table, _likely_key(table)) for table in tables if not any(len(key) == 1 for key in table.keys)]
+    return [
+        DeclaredForeignKey(table.name, (column.name,), parent.name, (key.name,))
+        for parent, key in parents
+        for table in tables
+        for column in (() if key is None or table is parent else table.columns)
+        if (table.name, column.name) not in taken
+        if key is not None and _refers(column, parent, key, of_any_width=of_any_width)
+    ]
+
+
+def _likely_key(table: Table) -> Column | None:
     there = {column.name.lower(): column for column in table.columns if canonical_cast(sql_type(column.type))}
-    found = next((there[word] for word in ("id", *called) if word in there), None)
+    return next((there[word] for word in ("id", *_own_keys(table)) if word in there), None)
+
+
+def _own_keys(table: Table) -> list[str]:
+    """Names of a key that name its table: `visit_id` of `visit`."""
+    return [f"{name}{joint}{end}" for end in ("id", "key") for name in _called(table) for joint in ("_", "")]
+
+
+def _with_likely_key(table: Table) -> Table:
+    found = None if table.unique_keys else _likely_key(table)
     if found is None:
         return table
     columns = tuple(replace(one, nullable=False) if one is found else one for one in table.columns)
@@ -292,8 +320,8 @@ def suggested_keys(schema: Schema) -> tuple[DeclaredForeignKey, ...]:
     """Foreign keys that names and types suggest: `lab_result.patient_id` to `patient.id`.
 
     A column suggests one if its name is that of exactly one other table, singular or plural, and of its one key
-    column, and both have one type. In files, whole numbers may differ in width. `policy check` counts the rows
-    without a parent.
+    column, which may name the table itself, and both have one type. In files, whole numbers may differ in width.
+    `policy check` counts the rows without a parent.
     """
     found = []
     for table in schema.tables.values():
@@ -305,22 +333,24 @@ def suggested_keys(schema: Schema) -> tuple[DeclaredForeignKey, ...]:
                 for key in other.keys
                 if other.name != table.name
                 and len(key) == 1
-                and _refers(column, other, key[0], of_any_width=bool(schema.version))
+                and (above := other.column(key[0])) is not None
+                and _refers(column, other, above, of_any_width=bool(schema.version))
             ]
             if column.name not in taken and len(targets) == 1:
                 found.append(DeclaredForeignKey(table.name, (column.name,), targets[0][0], (targets[0][1],)))
     return tuple(sorted(found, key=lambda key: (key.table, key.columns)))
 
 
-def _refers(column: Column, other: Table, key: str, *, of_any_width: bool) -> bool:
+def _refers(column: Column, other: Table, above: Column, *, of_any_width: bool) -> bool:
     """Does the column's name match the other table and its key, with a matching type?"""
-    above = other.column(key)
-    if above is None or canonical_cast(sql_type(column.type)) is None:
+    if canonical_cast(sql_type(column.type)) is None:
         return False
     kinds = sql_type(column.type).family, sql_type(above.type).family
     if above.type != column.type and not (of_any_width and kinds == (Family.INTEGER, Family.INTEGER)):
         return False
-    return column.name.lower() in {f"{name}{joint}{key.lower()}" for name in _called(other) for joint in ("", "_")}
+    key = above.name.lower()
+    named = {f"{name}{joint}{key}" for name in _called(other) for joint in ("", "_")}
+    return column.name.lower() in named | ({key} & {*_own_keys(other)})
 
 
 def _called(table: Table) -> tuple[str, str]:
@@ -328,11 +358,19 @@ def _called(table: Table) -> tuple[str, str]:
     return plain, plain.removesuffix("s")
 
 
-def _references(tables: Sequence[Table], suggested: Sequence[DeclaredForeignKey], owned: set[str]) -> list[str]:
+def _references(
+    tables: Sequence[Table],
+    suggested: Sequence[DeclaredForeignKey],
+    assumed: Sequence[DeclaredForeignKey],
+    owned: set[str],
+    decided: Mapping[str, tuple[str, ...]],
+) -> list[str]:
+    """Each foreign key to decide; a self-reference, or one from people to rows that they own, owns nothing."""
+    circles = {name: _reached(tables, suggested, {name: key}) for name, key in decided.items()}
     lines = [_FOREIGN_KEYS]
     for table in tables:
         for key in table.foreign_keys:
-            settled = key.references == table.name
+            settled = key.references in circles.get(table.name, {table.name})
             block = _block(table.name, key.columns, key.references, key.key)
             lines += [
                 "",
@@ -351,7 +389,20 @@ def _references(tables: Sequence[Table], suggested: Sequence[DeclaredForeignKey]
             "# the database; names and types suggest it. `noisegate policy check` counts rows without a parent."
         )
         block = _block(found.table, found.columns, found.references, found.key)
-        lines += block if found.references in owned else [f"# {line}" for line in block]
+        if found.references in circles.get(found.table, ()):
+            lines += [*block, "owning = false"]
+        else:
+            lines += block if found.references in owned else [f"# {line}" for line in block]
+    for found in assumed:
+        keys = f"keys = {json.dumps([*found.key], ensure_ascii=False)} in [tables.{toml_key(found.references)}]"
+        lines += [
+            "",
+            f"# DECIDE: {_said(found.table)}.{_said(found.columns[0])} -> "
+            f"{_said(found.references)}.{_said(found.key[0])} is not declared, and",
+            f"# no constraint makes the key unique. To have it, write {keys}",
+            "# and this block. `noisegate policy check` counts rows that share the key, and rows without a parent.",
+            *(f"# {line}" for line in _block(found.table, found.columns, found.references, found.key)),
+        ]
     return lines
 
 
@@ -365,7 +416,9 @@ def _block(table: str, columns: Sequence[str], references: str, key: Sequence[st
     ]
 
 
-def _table(table: Table, asked: bool, lookup: str | None, estimates: Estimates) -> list[str]:
+def _table(
+    table: Table, asked: bool, lookup: str | None, estimates: Estimates, person: tuple[str, Sequence[str]]
+) -> list[str]:
     """A section, or a comment that becomes one. A table without a section cannot be queried."""
     header = f"[tables.{toml_key(table.name)}]"
     if lookup is not None and not asked:
@@ -379,6 +432,7 @@ def _table(table: Table, asked: bool, lookup: str | None, estimates: Estimates) 
         return [
             f"# DECIDE: no foreign key leads from {_said(table.name)} to a person. To query it, declare a key that",
             "# does, or set `public = true` if no row of it says anything about a person:",
+            *(f"# {line}" for line in _block(table.name, ["COLUMN"] * len(person[1]), *person)),
             f"# {header}",
         ]
     lines = [header, "# public = true    # only if no row of it says anything about a person"]
@@ -392,10 +446,10 @@ def _table(table: Table, asked: bool, lookup: str | None, estimates: Estimates) 
         f"keys = [{json.dumps(key[0])}]    # names suggest it; no question is answered before all rows are counted"
         for key in table.declared_keys
     ]
-    if table.primary_key is not None and len(table.primary_key) > 1 and table.column("id") is not None:
-        lines.append(
-            '# keys = ["id"]    # if it identifies a row without a constraint: counted for each data version'
-        )
+    likely = None if any(len(key) == 1 for key in table.keys) else _likely_key(table)
+    if likely is not None:
+        said = f"# keys = {json.dumps([likely.name], ensure_ascii=False)}"
+        lines.append(f"{said}    # if it identifies a row without a constraint: counted for each data version")
     return [*lines, *_columns(table, estimates)]
 
 
@@ -410,18 +464,19 @@ def _columns(table: Table, estimates: Estimates) -> list[str]:
     settings = []
     for column in table.columns:
         kind, looked = sql_type(column.type), estimates.columns.get((table.name, column.name))
+        first = "1900-01-01" if _BIRTH.search(column.name) else "2000-01-01"
+        span = f"[{first}, {estimates.today.isoformat()}]"
         if looked is not None and column.name not in keys:
             settings.append(f"# {toml_key(column.name)} = {{ {looked} }}   # {LOOKED}")
         elif kind.is_number and column.name not in keys:
             settings.append(f"# {toml_key(column.name)} = {{ range = [lowest, highest] }}   # {column.type}")
         elif kind.is_moment:
-            first = "1900-01-01" if _BIRTH.search(column.name) else "2000-01-01"
-            span = f"[{first}, {estimates.today.isoformat()}]"
             settings.append(f'# {toml_key(column.name)} = {{ range = {span}, step = "day" }}   # {column.type}')
         elif kind.is_string and _DATED.search(column.name):
-            span = f"[2000-01-01, {estimates.today.isoformat()}]"
             told = f'{{ format = "YYYY-MM-DD", range = {span}, step = "day" }}   # {column.type}; if it holds dates'
             settings.append(f"# {toml_key(column.name)} = {told}")
+    if any(sql_type(column.type).is_string and column.name not in keys for column in table.columns):
+        settings.append('# a text that holds dates is a date by its form: born = { format = "DD.MM.YYYY" }')
     if settings:
         lines.append(f"# [tables.{toml_key(table.name)}.columns]    # DECIDE the ranges, from what the values mean")
         lines += settings

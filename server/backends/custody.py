@@ -68,6 +68,10 @@ class Custody(Protocol):
         """The relations that questions cannot use, each with the reason; none for files."""
         return ()
 
+    def grants(self, namespaces: Sequence[str]) -> str:
+        """The statements that let the role read all tables of these schemas; empty if it can, as for files."""
+        return ""
+
     def estimates(self, schema: Schema, today: date) -> Estimates:
         """Row counts and value ranges from the database's statistics, without reading rows; none for files."""
         return Estimates(today=today)

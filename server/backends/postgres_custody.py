@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -12,9 +13,9 @@ from typing import Any
 import psycopg
 from psycopg import errors
 
-from planner.policy.draft import Estimates
+from planner.policy.draft import MIGRATION_TABLES, Estimates
 from planner.policy.sections import DatabaseLimits
-from planner.schema import Column, Schema, sql_identifier, sql_name, table_name
+from planner.schema import PUBLIC, Column, Schema, sql_identifier, sql_name, table_name
 from planner.sql.sql_types import Family, sql_type
 from server.backends.custody import Custody, Misfit, Statement
 from server.backends.postgres import PostgresBackend, ReadLimits
@@ -54,10 +55,10 @@ _CREATE = """
 """
 
 _ANOTHER = (
-    "CREATE ROLE noisegate LOGIN PASSWORD '...'; GRANT USAGE ON SCHEMA public TO noisegate; "
-    "GRANT SELECT ON ALL TABLES IN SCHEMA public TO noisegate (and of each other schema that is asked); "
-    "and let the proxy connect as noisegate"
+    "CREATE ROLE noisegate LOGIN PASSWORD '...'; GRANT USAGE ON SCHEMA {schemas} TO noisegate; "
+    "GRANT SELECT ON ALL TABLES IN SCHEMA {schemas} TO noisegate; and let the proxy connect as noisegate"
 )
+_ALL_TABLES = "ALL TABLES IN SCHEMA "
 
 _GRANT = "GRANT SELECT on the policy's tables to the proxy's database role"
 
@@ -264,6 +265,31 @@ class PostgresCustody(Custody):
             found[names[0]] = f"a partition{more}: read through {_shown(sql_name(root))}"
         return tuple(sorted(found.items()))
 
+    def grants(self, namespaces: Sequence[str]) -> str:
+        """The statements that let the role read all tables of these schemas, but those of migration tools.
+
+        Cost: two catalog queries.
+        """
+        (role,) = self.connection.execute("SELECT current_user").fetchone() or ("",)
+        closed: dict[str, None] = {}
+        hidden: defaultdict[str, list[str]] = defaultdict(list)
+        readable: set[str] = set()
+        parameters = {"namespaces": list(namespaces)}
+        for namespace, relation, _, usable, whole, part, *_ in self.connection.execute(_RELATIONS, parameters):
+            schema, name = sql_identifier(namespace), sql_name(table_name(namespace, relation))
+            if relation.lower() in MIGRATION_TABLES:
+                continue
+            if not usable:
+                closed[schema] = None
+            if whole or part:
+                readable.add(schema)
+            else:
+                hidden[schema].append(name)
+        said = [f"GRANT USAGE ON SCHEMA {schema}" for schema in closed]
+        for schema, names in hidden.items():
+            said.append(f"GRANT SELECT ON {', '.join(names) if schema in readable else _ALL_TABLES + schema}")
+        return _shown(" ".join(f"{grant} TO {sql_identifier(role)};" for grant in said))
+
     def estimates(self, schema: Schema, today: date) -> Estimates:
         """Row counts and, per column, a range or a domain, from the last ANALYZE of each table.
 
@@ -307,7 +333,8 @@ class PostgresCustody(Custody):
             beyond += [f"{does} {_some(tables, _SHOWN)}"] if tables else []
         hidden = [f"row-level security hides rows of {table} from it" for table in cut]
         creates = [place for (place,) in self.connection.execute(_CREATE)]
-        hints = [_ANOTHER] if beyond else []
+        schemas = ", ".join(map(sql_identifier, self.named or read_namespaces(self.connection))) or PUBLIC
+        hints = [_ANOTHER.format(schemas=_shown(schemas))] if beyond else []
         if creates and not beyond:
             hints += [f"REVOKE CREATE ON {place} FROM PUBLIC, and from the role" for place in creates]
         if hidden:

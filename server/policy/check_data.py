@@ -361,7 +361,7 @@ def _structure(policy: Policy, schema: Schema) -> Iterator[Finding]:
         heading, *problems = error.message.splitlines()
         for problem in problems or [heading]:
             subject, colon, message = problem.removeprefix("- ").partition(": ")
-            yield Finding("error", subject, message) if colon else Finding("error", "policy", problem)
+            yield Finding("error", *((subject, message) if colon else ("policy", problem)), stops=True)
 
 
 def _views(policy: Policy, schema: Schema) -> Iterator[Finding]:

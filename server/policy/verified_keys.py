@@ -10,13 +10,13 @@ the key if that is not enough.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from psycopg import sql
 
 from planner.policy.declared import believed_keys, declared_keys, without_null
-from planner.schema import Schema, Table
+from planner.schema import Schema, Table, sql_identifier, sql_name
 from server.backends.custody import Custody
 from server.errors import DataUnchecked
 from server.ledger.analyst import Act
@@ -37,6 +37,7 @@ class Finding:
       message: the fact and its effect.
       rows: the exact number of rows, which is private and in no repr; None for a fact of structure.
       next_step: what the administrator does about it, literally; it may hold the number. None: nothing in general.
+      stops: no proxy starts, or none answers, until it is fixed.
     """
 
     severity: Severity
@@ -44,6 +45,7 @@ class Finding:
     message: str
     rows: int | None = field(default=None, repr=False)
     next_step: str | None = field(default=None, repr=False)
+    stops: bool = False
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class Probe:
     Attributes:
       accepted: the number of rows that the administrator accepts; None: none declared.
       next_step: what to do about them; `{rows}` stands for their number.
+      stops: as of a finding.
     """
 
     severity: Severity
@@ -61,12 +64,13 @@ class Probe:
     count: sql.Composed | bytes
     accepted: int | None = None
     next_step: str | None = None
+    stops: bool = False
 
     def finding(self, rows: int) -> Finding:
         """The finding of this many rows; `rows` is above 0."""
         step = None if self.next_step is None else self.next_step.replace("{rows}", str(rows))
         if self.accepted is None:
-            return Finding(self.severity, self.subject, self.message, rows, step)
+            return Finding(self.severity, self.subject, self.message, rows, step, self.stops)
         if rows <= self.accepted:
             return Finding("accepted", self.subject, f"{self.message}; up to {self.accepted} are accepted", rows)
         return Finding(self.severity, self.subject, f"{self.message}; only {self.accepted} are accepted", rows, step)
@@ -118,7 +122,10 @@ def key_probes(schema: Schema) -> Iterator[Probe]:
     for table, key in declared_keys(schema):
         if all(map(table.column, key)):
             message = "share a key that the policy declares unique: no question is answered until that is fixed"
-            yield shared_key(table, key, message)
+            names = ", ".join(map(sql_identifier, key))
+            step = f"remove the key from `keys`, or one of each two rows; SELECT {names}, count(*) FROM "
+            step += f"{sql_name(table.name)} GROUP BY {names} HAVING count(*) > 1 lists them"
+            yield replace(shared_key(table, key, message), next_step=step, stops=True)
             if without_null(schema):
                 yield _null_key(table, key)
 
@@ -127,7 +134,7 @@ def _null_key(table: Table, key: tuple[str, ...]) -> Probe:
     missing = sql.SQL(" OR ").join(sql.SQL("{} IS NULL").format(sql.Identifier(name)) for name in key)
     count = sql.SQL("SELECT count(*) FROM {} WHERE {}").format(table_name(table), missing)
     message = "have a NULL in a key that the policy declares unique: no question is answered until that is fixed"
-    return Probe("error", f"{table.name}.{', '.join(key)}", message, count)
+    return Probe("error", f"{table.name}.{', '.join(key)}", message, count, stops=True)
 
 
 def shared_key(table: Table, key: tuple[str, ...], message: str) -> Probe:

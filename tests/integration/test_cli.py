@@ -150,6 +150,48 @@ def test_check_warns_of_a_draft_and_of_deltas_that_nobody_has(tmp_path: Path, ru
     assert re.search(r"warning +analyst:ada +has a delta of 0", capsys.readouterr().out)
 
 
+BOUGHT = """
+[[foreign_keys]]
+table = "purchase"
+columns = ["person_id"]
+references = "person"
+key = ["id"]
+[tables.purchase]
+keys = ["id"]
+"""
+
+
+def test_a_nightly_job_fails_only_for_what_stops_answers(
+    people: str, tmp_path: Path, run: Run, capsys: Capture
+) -> None:
+    """Orphans and values out of range are counted and go on; a shared key stops, and its hint lists the rows."""
+    path = tmp_path / "policy.toml"
+    path.write_text(POLICY + BOUGHT)
+    job = ("data", "bump", "--check", "--policy", str(path), "--reason", "a night")
+    with psycopg.connect(people, autocommit=True) as connection:
+        connection.execute("CREATE TABLE purchase (id bigint, person_id bigint)")
+        connection.execute("INSERT INTO purchase VALUES (1, 1), (2, 2), (3, 77)")
+        assert run("analyst", "add", "ada", "--policy", str(path), "--epsilon", "1") == 0
+        capsys.readouterr()
+        assert run(*job) == 0
+        out, err = capsys.readouterr()
+        assert out == "2\n" and "errors 1, warnings 1" in err and "Nothing of that stops answers" in err
+        assert "error: purchase.person_id: 1 have no row in person" in err
+        assert "data version 2: purchase (id) are unique" in err, "the bump left nothing to be run"
+        connection.execute("INSERT INTO purchase VALUES (3, 1)")
+        assert run(*job) == 1
+        out, err = capsys.readouterr()
+        assert out == "3\n" and "no question is answered until this is fixed: purchase.id" in err
+        listing = re.search(r"next, for purchase.id: .*(SELECT .* > 1) lists them", err)
+        assert listing is not None and connection.execute(listing[1].encode()).fetchall() == [(3, 2)]
+        connection.execute("DELETE FROM purchase WHERE id = 3")
+        assert run("policy", "check", str(path)) == 0
+        assert "data version 3: purchase (id) are unique" in capsys.readouterr().err
+        path.write_text(path.read_text().replace("age = {", "aged = {"))
+        assert run(*job) == 1, "no proxy starts"
+        assert "fixed: tables.person.columns.aged" in capsys.readouterr().err
+
+
 @pytest.mark.usefixtures("people")
 def test_check_prints_errors_and_leaves_with_1(tmp_path: Path, run: Run, capsys: Capture) -> None:
     path = tmp_path / "policy.toml"

@@ -215,6 +215,41 @@ def test_without_a_terminal_options_answer(reader: str, folder: Path) -> None:
     assert done.returncode == 2 and "--epsilon is missing" in done.stderr
 
 
+def test_a_role_that_sees_another_schema_is_told_what_to_grant(scratch_url: str, folder: Path) -> None:
+    """The statements are run as they were printed, one after the other, until it is the policy's turn."""
+    with psycopg.connect(scratch_url, autocommit=True) as owner:
+        for statement in (
+            "DO $$ BEGIN CREATE ROLE sees_little LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$",
+            "CREATE SCHEMA care",
+            "CREATE TABLE care.patient (patient_id bigint PRIMARY KEY)",
+            "CREATE TABLE care.visit (visit_id bigint)",
+            "CREATE SCHEMA ref",
+            "CREATE TABLE ref.ward (code text PRIMARY KEY)",
+            "CREATE TABLE public.schema_migrations (version text)",
+            "CREATE TABLE public.note (text text)",
+            "GRANT SELECT ON public.note TO sees_little",
+        ):
+            owner.execute(statement)
+        url = scratch_url.replace(owner.info.user, "sees_little", 1)
+        asked = [part if part != "patient" else "ward" for part in ANSWERS]
+        done = run(folder, url, *asked, "--port", "0")
+        assert done.returncode == 2 and "role can read no table ward" in done.stderr
+        granted = re.search(r"run as the database's owner: (.*)$", done.stderr, re.MULTILINE)
+        assert granted is not None and "schema_migrations" not in granted[1]
+        owner.execute(granted[1].encode())
+        owner.execute("REVOKE ALL ON public.note, care.visit, ref.ward FROM sees_little")
+        done = run(folder, url, *asked[:3], "paient", *asked[4:], "--port", "0")
+        assert "did you mean care.patient?" in done.stderr
+        assert "; for others: GRANT SELECT ON care.visit TO sees_little; GRANT" in done.stderr, "not the patients"
+        owner.execute("REVOKE ALL ON ALL TABLES IN SCHEMA care FROM sees_little")
+        done = run(folder, url, *asked, "--port", "0")
+        assert done.returncode == 2 and "the role can read no table" in done.stderr
+        assert "GRANT SELECT ON ALL TABLES IN SCHEMA care TO sees_little;" in done.stderr
+        owner.execute("DROP SCHEMA care, ref CASCADE; DROP TABLE note, schema_migrations")
+        assert "the database has no tables" in run(folder, url, *asked, "--port", "0").stderr
+    assert list(folder.iterdir()) == []
+
+
 def below(process: int) -> set[int]:
     """The processes that one has started, and those that they have started."""
     try:

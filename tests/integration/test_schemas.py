@@ -229,8 +229,13 @@ def test_left_out_with_the_reason(hospital: str) -> None:
         connection.execute(f"SET LOCAL ROLE {role}".encode())
         namespaces = read_namespaces(connection)
         assert namespaces == ("public", "Lab.1", "clinic", "closed", "ref")
-        left_out = dict(PostgresCustody(connection).left_out(namespaces))
+        custody = PostgresCustody(connection)
+        left_out = dict(custody.left_out(namespaces))
+        grants, clinics = custody.grants(namespaces), custody.grants(("clinic",))
         tables = read_schema(connection, namespaces).tables
+        for statement in ("RESET ROLE", grants, f"SET LOCAL ROLE {role}"):  # word for word
+            connection.execute(statement.encode())
+        assert custody.grants(namespaces) == ""
         connection.rollback()
     assert {name: words.split(":")[0].split(";")[0] for name, words in left_out.items() if "." in name} == {
         '"Lab.1".*': "the role has no USAGE of the schema",
@@ -242,6 +247,9 @@ def test_left_out_with_the_reason(hospital: str) -> None:
     assert left_out["closed.*"].partition(": ")[2] == (
         f"GRANT USAGE ON SCHEMA closed TO {role}; GRANT SELECT ON ALL TABLES IN SCHEMA closed TO {role};"
     )
+    assert clinics == f"GRANT SELECT ON clinic.secret TO {role};"
+    assert f'GRANT USAGE ON SCHEMA "Lab.1" TO {role}; GRANT USAGE ON SCHEMA closed TO {role};' in grants
+    assert f'GRANT SELECT ON ALL TABLES IN SCHEMA "Lab.1" TO {role};' in grants and "SCHEMA ref" not in grants
     assert left_out['"a.b"'].endswith(f'GRANT SELECT ON "a.b" TO {role};')
     assert "closed.person" not in tables and "clinic.event" in tables and "clinic.secret" not in tables
 

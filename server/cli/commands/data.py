@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from server.startup.open_services import Prepared
 
 
+_CHECK = (
+    "Then compare the policy with all rows and count declared keys, as `noisegate policy check` does. Exit code 1 "
+    "only for what stops answers, such as a shared key."
+)
 _COLUMNS = ("data_version",)
 _TOLD = 40
 """At most this many changed periods are listed."""
@@ -48,6 +52,7 @@ def bump(
     policy: PolicyFile,
     reason: Reason,
     reopen: Annotated[Literal["changed", "all"] | None, typer.Option(help=_REOPEN)] = None,
+    check: Annotated[bool, typer.Option("--check", help=_CHECK)] = False,
     output: Output = Format.TABLE,
 ) -> None:
     """Record a new data version after the data has changed.
@@ -56,12 +61,16 @@ def bump(
     answers about closed periods of append_only tables stay cached, after their rows are compared. Spending stays.
     Running proxies notice at once. If the database is files, they answer again after SIGHUP, which checks the keys of
     the new rows. A mirror that holds contributions is made again.
-    For declared keys of a PostgreSQL database, run `noisegate policy check`.
+    Declared keys of a PostgreSQL database are counted with --check, or by `noisegate policy check`.
 
     Example:  noisegate data bump --policy policy.toml --reason "the data of May"
 
-    Exit codes: 0 written, 1 closed rows have changed, and nothing is written, 2 not written for another reason.
+    Example:  noisegate data bump --check --policy policy.toml --reason "the data of the night"
+
+    Exit codes: 0 written, 1 closed rows have changed, and nothing is written, or --check found what stops answers,
+    2 not written, or not checked, for another reason.
     """
+    from server.cli.commands.policy import checked
     from server.policy.accepted_policy import read_policy
     from server.policy.data_versions import bump_version
     from server.startup.mirror import refresh_mirror
@@ -106,6 +115,15 @@ def bump(
     if needs_reload(policy):
         tell("Next: send SIGHUP (kill -HUP) to each running proxy, which checks the keys of the new files.")
         tell("Until then proxies answer nothing.")
+    if check:
+        stopping = [printable(one.subject) for one in checked(policy, None) if one.stops]
+        if stopping:
+            raise CommandFailed(
+                f"no question is answered until this is fixed: {', '.join(stopping)}",
+                hint=f"what is wrong stands above; after the fix, run `noisegate policy check {policy}`",
+                exit_code=ExitCode.REFUSED,
+            )
+        tell("Nothing of that stops answers.")
 
 
 def needs_reload(policy: Path) -> bool:

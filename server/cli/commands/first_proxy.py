@@ -49,6 +49,7 @@ class _Database:
     """The database of the rows.
 
     Attributes:
+      grants: what would let the role read all tables.
       reference: what the policy names; never a URL that may hold a password.
       secret: written into a file for the reference, or None.
     """
@@ -58,6 +59,7 @@ class _Database:
     name: str
     schema: Schema
     left_out: tuple[tuple[str, str], ...]
+    grants: str
 
 
 def init(
@@ -158,11 +160,14 @@ def _database(said: str, base: Path, *, typed: bool) -> _Database:
         namespaces = custody.namespaces()
         schema = custody.schema(namespaces)
         left_out = tuple(custody.left_out(namespaces))
+        grants = printable(custody.grants(namespaces))
         name = custody.name
     if not schema.tables:
-        raise no_table(namespaces)
+        raise no_table(grants)
+    if grants:
+        tell(f"The role cannot read all tables. To have the others, run as the database's owner: {grants}")
     reference, secret = (said, None) if is_reference else (f"file:{_SECRET_FILE}", said)
-    return _Database(reference, secret, name, schema, left_out)
+    return _Database(reference, secret, name, schema, left_out, grants)
 
 
 def _people(name: str, database: _Database) -> tuple[str, tuple[str, ...]]:
@@ -179,7 +184,10 @@ def _people(name: str, database: _Database) -> tuple[str, tuple[str, ...]]:
             f"{printable(name)} is a table of several schemas", hint=f"name one: {printable(several)}"
         )
     if table is None:
-        raise CommandFailed(f"there is no table {printable(name)}", hint=_tables_there(name, tables))
+        others = f"; for others: {database.grants}" if database.grants else ""
+        raise CommandFailed(
+            f"the role can read no table {printable(name)}", hint=_tables_there(name, tables) + others
+        )
     key = row_key(table)
     if key is None:
         raise CommandFailed(
@@ -371,6 +379,7 @@ def _stay(process: subprocess.Popen[str], output: Path, *, stop: bool) -> None:
     tell("policy's comments and run `noisegate policy check`.")
     tell(f"`noisegate tune --policy {output} --epsilon 1` measures contributions to choose bounds: answers get more")
     tell("accurate, and its epsilon becomes part of every analyst's guarantee.")
+    tell(f"After each load of new rows: `noisegate data bump --check --policy {output} --reason WHY`; for cron, too.")
     try:
         process.wait()
     except KeyboardInterrupt:

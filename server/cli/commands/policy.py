@@ -88,11 +88,12 @@ def init(
         namespaces = custody.namespaces()
         schema = custody.schema(namespaces)
         left_out = custody.left_out(namespaces)
+        grants = custody.grants(namespaces)
         dataset = dataset_name(custody.name) if name is None else name
         today = datetime.now(UTC).date()
         estimates = custody.estimates(schema, today) if from_statistics else Estimates(today=today)
     if not schema.tables:
-        raise no_table(namespaces)
+        raise no_table(grants)
     try:
         text = draft(schema, dataset, estimates, left_out=left_out)
         text = text.replace(json.dumps(_DRAFTED_URL), json.dumps(url), 1)
@@ -105,16 +106,11 @@ def init(
     tell(f"  noisegate policy check {output}")
 
 
-def no_table(namespaces: Sequence[str]) -> CommandFailed:
+def no_table(grants: str) -> CommandFailed:
     """The failure for a role that can read no table, with the grants that it needs."""
-    from planner.schema import sql_identifier
-
-    listed = ", ".join(map(sql_identifier, namespaces)) or "public"
-    return CommandFailed(
-        "the role can read no table",
-        hint=f"as the database's owner: GRANT USAGE ON SCHEMA {listed} TO the role; "
-        f"GRANT SELECT ON ALL TABLES IN SCHEMA {listed} TO the role",
-    )
+    if not grants:
+        return CommandFailed("the database has no tables", hint="is it the database of the rows, by its URL?")
+    return CommandFailed("the role can read no table", hint=f"as the database's owner: {printable(grants)}")
 
 
 def dataset_name(database: str) -> str:
@@ -139,6 +135,19 @@ def check(
     Example:  noisegate policy check policy.toml
 
     Exit codes: 0 no error (there may be warnings), 1 an error was found, 2 the check could not be made.
+    """
+    findings = checked(policy, output)
+    if any(one.severity == "error" for one in findings):
+        if any(one.severity == "error" and not one.stops for one in findings):
+            tell("`noisegate serve` checks only declared keys; it starts despite the other errors")
+        raise typer.Exit(ExitCode.REFUSED)
+
+
+def checked(policy: Path, output: Format | None) -> Sequence[Finding]:
+    """Compare a policy with the catalog, every row and the accounts, show what is found, and record unique keys.
+
+    Args:
+      output: of the findings on stdout; None: stdout has something else, and they are messages.
     """
     from planner.policy.declared import with_declared_keys
     from server.backends.open_custody import open_policy_custody
@@ -169,7 +178,11 @@ def check(
         proposal = None if any(one.severity == "error" for one in findings) else _mirror(contract, custody, schema)
     counted = len(probes(contract, schema))
     number = Counter(finding.severity for finding in findings)
-    if output is not Format.TABLE:
+    if output is None:
+        for one in findings:
+            count = "" if one.rows is None else f"{one.rows:,} "
+            tell(f"{one.severity}: {printable(one.subject)}: {count}{printable(one.message)}")
+    elif output is not Format.TABLE:
         show_rows(_FINDINGS, [tuple(getattr(one, name) for name in _FINDINGS) for one in findings], output)
     elif findings:
         show(_findings_table(findings))
@@ -181,10 +194,7 @@ def check(
     tell(f"{policy}: {said}; declarations compared with the rows: {counted}")
     if proposal is not None:
         tell(proposal)
-    if number["error"]:
-        if any(finding.severity == "error" and finding.rows is not None for finding in findings):
-            tell("`noisegate serve` checks only declared keys; it starts despite the other errors")
-        raise typer.Exit(ExitCode.REFUSED)
+    return findings
 
 
 def _question_keys(contract: Policy, path: Path) -> list[Finding]:

@@ -69,6 +69,60 @@ def test_keys_that_the_catalog_lacks_are_suggested_by_name_and_type() -> None:
     assert [key.table for key in parse_policy(text).foreign_keys] == ["post", "lab_result"]
 
 
+def test_a_key_that_names_its_table_is_one_that_others_name() -> None:
+    """`patient_id` of `patient`, in a partitioned table with it alone; not `note_id`, whose table has no such key."""
+    clinic = (
+        table("patient", "patient_id bigint, born text", "patient_id"),
+        table("visit", "visit_id bigint, patient_id bigint, month date", "visit_id+month"),
+        table("lab", "lab_id bigint, visit_id bigint, note_id bigint, pat bigint", "lab_id"),
+        table("care.note", "text text", None),
+    )
+    schema = Schema({one.name: one for one in clinic})
+    assert [(key.table, *key.columns, key.references, *key.key) for key in suggested_keys(schema)] == [
+        ("visit", "patient_id", "patient", "patient_id")
+    ]
+    text = draft(schema, "clinic", units={"patient": ("patient_id",)})
+    policy = parse_policy(text)
+    validate(policy, schema)
+    assert set(policy.tables) == {"patient", "visit"}
+    assert "lab.visit_id -> visit.visit_id is not declared, and\n# no constraint makes the key unique." in text
+    assert '# a text that holds dates is a date by its form: born = { format = "DD.MM.YYYY" }' in text
+    decided = text.replace('# keys = ["visit_id"]', 'keys = ["visit_id"]').replace("# [tables.lab]", "[tables.lab]")
+    assert decided.count("# keys") == 0, "one proposal"
+    lines = (
+        "[[foreign_keys]]",
+        'table = "lab"',
+        'columns = ["visit_id"]',
+        'references = "visit"',
+        'key = ["visit_id"]',
+    )
+    block = "".join(f"# {line}\n" for line in lines)
+    assert block in decided
+    policy = parse_policy(decided.replace(block, block.replace("# ", "")))
+    validate(policy, schema)
+    assert policy.tables["visit"].keys == (("visit_id",),) and "lab" in policy.tables
+    other = block.replace("visit_id", "COLUMN", 1).replace('"visit"', '"patient"').replace("visit_id", "patient_id")
+    assert other in text, "for a column that no name suggests"
+
+
+def test_people_who_reference_their_own_rows_are_no_circle() -> None:
+    """`customer.last_order` of the database, and `customer.address_id` by its name, beside `address.customer_id`."""
+    shop = (
+        table(
+            "customer", "id bigint, last bigint, address_id bigint", "id", ForeignKey(("last",), "orders", ("id",))
+        ),
+        table("orders", "id bigint, customer_id bigint", "id", ForeignKey(("customer_id",), "customer", ("id",))),
+        table("address", "id bigint, customer_id bigint"),
+    )
+    schema = Schema({one.name: one for one in shop})
+    policy = parse_policy(draft(schema, "shop", units={"customer": ("id",)}))
+    validate(policy, schema)
+    assert {(key.table, *key.columns) for key in policy.foreign_keys if not key.owning} == {
+        ("customer", "last"), ("customer", "address_id"),
+    }  # fmt: skip
+    assert set(policy.tables) == {"customer", "orders", "address"}
+
+
 def test_owning_is_settled_only_where_it_must_be_and_fanouts_are_open() -> None:
     text = draft(SCHEMA, "clinic")
     assert [line for line in text.splitlines() if line.startswith(("owning", "fanout", "# owning"))] == [
