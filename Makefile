@@ -239,6 +239,7 @@ readme: .venv/installed ## write the demonstration's output and measured figures
 	@$(BIN)/python -m tests.release.policy_reference
 	@$(BIN)/python -m tests.release.settings_reference
 	@$(BIN)/python -m tests.benchmarks.engines.cost_table
+	@$(BIN)/python -m tests.benchmarks.engines.scale_table
 	@$(BIN)/python -m tests.benchmarks.published.errors_table
 	@$(BIN)/python -m tests.benchmarks.comparison.tables
 	@$(BIN)/python -m tests.benchmarks.case_studies.pages
