@@ -17,6 +17,7 @@ from pathlib import Path
 from statistics import median
 from typing import cast
 
+import duckdb
 from pyarrow.parquet import ParquetFile
 
 from planner.binding.bind import bind
@@ -26,6 +27,7 @@ from planner.planning.make_plan import make_plan
 from planner.policy.declared import believed_keys, with_declared_keys
 from planner.policy.validate import validate
 from planner.rewriting.rewrite import rewrite
+from server.errors import ServerError
 from server.ledger.analyst import Act
 from server.ledger.ledger import Ledger
 from server.pipeline import Pipeline
@@ -33,7 +35,7 @@ from server.query import QueryRequest
 from server.workers.pool import WorkerLimits, WorkerPool
 from tests.benchmarks.engines.against_plain import QUESTIONS, timed
 from tests.benchmarks.engines.databases import Engine
-from tests.benchmarks.engines.large import by_duckdb, by_spark, folder_of, schema_of_files
+from tests.benchmarks.engines.large import MEMORY_MB, by_duckdb, by_spark, folder_of, schema_of_files
 from tests.benchmarks.parts import Measured, Parts
 from tests.benchmarks.rows import Row
 from tests.support.asking import ask
@@ -98,9 +100,11 @@ def _measured(engine: Engine, scale: float, quick: bool) -> Iterator[Row]:
             case = f"{engine.name}, scale {scale:g}: {name}"
             barred = not quick and scale == max(SCALES)
             yield Row(case, ROWS, lines, "rows")
-            yield from _question(
-                engine, pipeline, ledger, worker, case, _SQL[name], query, quick=quick, barred=barred
-            )
+            asked = _question(engine, pipeline, ledger, worker, case, _SQL[name], query, quick=quick, barred=barred)
+            try:
+                yield from list(asked)
+            except (duckdb.OutOfMemoryException, ServerError) as error:
+                print(f"{case}: not answered within {MEMORY_MB} MB ({type(error).__name__})", flush=True)
         if engine.name == "Spark":
             yield Row(
                 f"{engine.name}, scale {scale:g}",

@@ -97,7 +97,11 @@ def _has(found: Figures, engine: str, scale: int) -> bool:
 
 
 def _cases(found: Figures, engine: str, question: str) -> list[str]:
-    return [case for scale in SCALES if (case := f"{engine}, scale {scale:g}: {question}") in found]
+    return [
+        case
+        for scale in SCALES
+        if (case := f"{engine}, scale {scale:g}: {question}") in found and PLAIN in found[case]
+    ]
 
 
 def main() -> int:
