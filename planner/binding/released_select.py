@@ -103,7 +103,7 @@ class ReleasedArithmetic(ABC):
                 value, low, high = (self.bind(node.args[part]) for part in ("this", "low", "high"))
                 ends = (_compare(">=", [value, low], node), _compare("<=", [value, high], node))
                 return Released(Apply("and", tuple(end.expression for end in ends)), "bool")
-            case exp.In():
+            case exp.In() if node.expressions:  # not a subquery, which the database computes around the answer
                 value = self.bind(node.this)
                 equal = tuple(_compare("=", [value, self.bind(item)], node).expression for item in node.expressions)
                 return Released(Apply("or", equal), "bool")

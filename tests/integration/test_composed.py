@@ -98,6 +98,18 @@ def test_a_statement_over_public_tables_is_not_said_to_surround_answers(pipeline
         _asked(pipeline, "SELECT n_name FROM nation LIMIT n_nationkey")
 
 
+def test_shown_groups_may_be_those_of_a_public_subquery(pipeline: Pipeline) -> None:
+    per_region = (
+        "SELECT r_name, count(*) AS n FROM customer JOIN nation ON c_nationkey = n_nationkey"
+        " JOIN region ON n_regionkey = r_regionkey GROUP BY r_name"
+    )
+    few = (
+        f"SELECT r_name, n FROM ({per_region}) AS t WHERE r_name IN (SELECT r_name FROM region WHERE r_regionkey < 2)"
+    )
+    assert [row[0] for row in _asked(pipeline, few).rows] == ["AFRICA", "AMERICA"]
+    assert len(_asked(pipeline, few.replace(" IN (", " NOT IN (")).rows) == 3
+
+
 def test_an_interval_goes_through_what_is_monotone_and_no_further(pipeline: Pipeline) -> None:
     columns = "s, n, -2 * n + 7 AS fallen, n * n AS square, n + sum(n) OVER () AS windowed"
     answer = _asked(pipeline, f"SELECT {columns} FROM ({BY_SEGMENT}) AS t", epsilon=1.0)
