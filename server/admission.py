@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 from server.answers.work import Cached, Work
@@ -12,6 +12,7 @@ from server.ledger.balance import RemainingQuestions
 from server.ledger.ledger import Ledger
 from server.lru_cache import LruCache
 from server.query import QueryRequest, QueryResponse
+from server.reloadable_pipeline import ReloadablePipeline
 from server.scheduling.thread_pool import ThreadPool
 
 STRANGERS = 2
@@ -150,3 +151,30 @@ class Admission:
         Raises: as `answer`.
         """
         return await self.queries.call_for(analyst, work, *given)
+
+
+class _Parts(Protocol):
+    """The parts of a protocol that ask a pipeline; the others stay when it is replaced."""
+
+    @property
+    def pipeline(self) -> ReloadablePipeline:
+        """The pipeline in force."""
+        ...
+
+    @property
+    def admission(self) -> Admission:
+        """The queue of questions."""
+        ...
+
+
+P = TypeVar("P", bound=_Parts)
+
+
+async def on_practice(parts: P, analyst: str) -> P:
+    """The same parts before the practice database, for one analyst. Raises: as `ReloadablePipeline.practice`."""
+    pipeline = await parts.admission.queries.call_for(analyst, parts.pipeline.practice, analyst)
+    ledger = pipeline.current.ledger
+    reads = LedgerReads(ledger, ledger.local, parts.admission.lookups)
+    admission = replace(parts.admission, in_force=lambda: pipeline.current, reads=reads)
+    changed: dict[str, Any] = {"pipeline": pipeline, "admission": admission, "reads": reads}
+    return replace(parts, **changed)  # type: ignore[type-var]  # both are dataclasses

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 from server.query import QueryResponse
@@ -49,12 +50,17 @@ _COVERS = {
 }
 
 
+PRACTICE = "This is practice: the rows are made up, and your budget is not charged."
+
+
 def one_note(answer: QueryResponse) -> str:
     """The one note of an answer: what may be missing, or else what the intervals cover and where noise hides the
-    value.
+    value. An answer of the practice database says so first.
 
     Returns: for an answer without noise, the reason; empty if there is nothing to say.
     """
+    if answer.practice:
+        return f"{PRACTICE} {one_note(replace(answer, practice=False))}".rstrip()
     if answer.covers not in _COVERS:
         return next(iter(answer.notes), "")
     if any(answer.clipped):

@@ -50,6 +50,7 @@ from server.workers.public_reads import PublicReads
 
 if TYPE_CHECKING:  # DuckDB is an extra
     from server.backends.mirror import CurrentMirror
+    from server.backends.practice import PracticeCopy
 
 _PLANNED, _PLANNED_BYTES = 256, 64 << 20  # plans that are remembered
 
@@ -91,7 +92,7 @@ class Pipeline:
     )
     flights: SingleFlight = field(default_factory=SingleFlight)
     public: PublicReads | None = None
-    mirror: CurrentMirror | None = None
+    mirror: CurrentMirror | PracticeCopy | None = None
     question_keys: QuestionKeys | None = None
     outage: Outage = field(default_factory=Outage)
 

@@ -38,7 +38,7 @@ from planner.released_expression import is_noisy
 from planner.rewriting.rewrite import rewrite, write_public
 from planner.schema import Schema
 from planner.sql.trees import tables_of
-from server.backends.backend import Backend, MirrorFirst
+from server.backends.backend import Backend, Source
 from server.backends.columns import Domain
 from server.explain.catalog import Catalog, catalog
 from server.explain.explanation_text import EXPLANATION
@@ -53,6 +53,7 @@ from server.workers.public_reads import PublicReads
 
 if TYPE_CHECKING:  # DuckDB is an extra
     from server.backends.mirror import CurrentMirror
+    from server.backends.practice import PracticeCopy
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ class Planning:
     ledger: Ledger
     reads: PublicReads
     clock: Callable[[], datetime]
-    mirror: CurrentMirror | None
+    mirror: CurrentMirror | PracticeCopy | None
     questions: LruCache[Asked, Question]
     compositions: LruCache[Asked, Composition]
 
@@ -158,7 +159,7 @@ class Planning:
         """The public groups of a question; without GROUP BY the single group. Free."""
         return self.groups(question.query, analyst, cancelled) if question.plan.group_keys else Domain(())
 
-    def source(self, question: Question) -> Backend | MirrorFirst:
+    def source(self, question: Question) -> Source:
         """Where a question's rows are read: the mirror while it is current and supports the question, else the
         database.
         """

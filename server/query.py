@@ -240,6 +240,7 @@ class QueryResponse:
       cached_periods: the groups that were measured in earlier data versions, newest first.
       derived_from: the numbers of the analyst's charges from which it was derived; empty if it was measured.
       text_bytes: the memory of the texts of its rows, if they belong to this answer alone.
+      practice: is it from the practice database, whose rows are made up?
     """
 
     columns: tuple[ResultColumn, ...]
@@ -263,6 +264,7 @@ class QueryResponse:
     cached_periods: tuple[CachedPeriods, ...] = ()
     derived_from: tuple[int, ...] = ()
     text_bytes: int = field(default=0, compare=False)
+    practice: bool = False
 
     @classmethod
     def exact(

@@ -5,12 +5,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from planner.errors import PlannerError
-from server.errors import ConfigurationInvalid, PolicyRejected, UnsafeRole
+from server.errors import ConfigurationInvalid, InvalidRequest, PolicyRejected, UnsafeRole
 from server.ledger.analyst import Act
 from server.pipeline import Pipeline
 from server.policy.accepted_policy import PolicyChanges
+
+if TYPE_CHECKING:  # DuckDB is an extra
+    from server.practice import Practice
 
 Watch = Callable[[Pipeline], None]
 """Called with the new pipeline after a reload; its errors are its own."""
@@ -52,11 +56,30 @@ class ReloadablePipeline:
         self._changes = changes
         self._reloading = threading.Lock()
         self._watching: list[Watch] = []
+        self._practising = threading.Lock()
+        self._practice: Practice | None = None
 
     @property
     def current(self) -> Pipeline:
         """The pipeline for the next request."""
         return self._current
+
+    def practice(self, analyst: str) -> ReloadablePipeline:
+        """The practice pipeline of the policy in force, for one analyst; a reload does not change it.
+
+        Raises: InvalidRequest without DuckDB; as `Practice.of`.
+        Cost: the first call under a policy draws the rows, for a second or two.
+        """
+        try:
+            from server.practice import Practice
+        except ImportError as error:  # DuckDB is an extra
+            hint = "the administrator installs noisegate[duckdb]"
+            raise InvalidRequest("this proxy has no practice database", hint=hint) from error
+        with self._practising:
+            if self._practice is None or self._practice.real is not self._current:
+                self._practice = Practice(self._current)
+            practice = self._practice
+        return ReloadablePipeline(practice.of(analyst), self._renew)
 
     def changes(self) -> PolicyChanges:
         """The changes of the policy's text: since the one before, and what a reload would apply."""

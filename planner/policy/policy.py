@@ -22,10 +22,12 @@ from planner.policy.sections import (
     Budgets,
     DatabaseLimits,
     MirrorPolicy,
+    PracticePolicy,
     read_append_only,
     read_budgets,
     read_database_limits,
     read_mirror,
+    read_practice,
 )
 from planner.policy.toml_section import UNQUOTED, DomainValue, TableNames, TomlSection, read_pattern, read_schemas
 from planner.schema import PUBLIC, ForeignKey, name_parts
@@ -188,7 +190,7 @@ class DeclaredForeignKey:
         return ForeignKey(self.columns, self.references, self.key)
 
 
-_NO_PART = frozenset({"mirror", "question_key_file"})
+_NO_PART = frozenset({"mirror", "practice", "question_key_file"})
 """Fields outside the hash: no answer and no charge depends on them."""
 
 
@@ -232,6 +234,7 @@ class Policy:
       solver: of truncation: `certified`, or `reference`, which tries the library cvxpy first if the program is small.
         The same check proves each result, so the privacy is the same.
       mirror: where a copy of the tables is, if any.
+      practice: the size and shape of the practice database.
       question_key_file: the file with the keys that encrypt question texts before the ledger keeps them; None: it
         keeps none.
       discover: may partition selection find group keys in every private column that does not say `discover = false`?
@@ -258,6 +261,7 @@ class Policy:
     schemas: tuple[str, ...] = (PUBLIC,)
     database_limits: DatabaseLimits = DatabaseLimits()
     mirror: MirrorPolicy | None = None
+    practice: PracticePolicy = field(default=PracticePolicy())
     question_key_file: str | None = None
     discover: bool = False
 
@@ -371,6 +375,7 @@ def parse_policy(text: str) -> Policy:
         schemas=schemas,
         database_limits=read_database_limits(database),
         mirror=read_mirror(document.section("mirror")),
+        practice=read_practice(document.section("practice")),
         question_key_file=ledger.text("question_key_file") if "question_key_file" in ledger.names() else None,
         discover=discover,
     )

@@ -1,4 +1,4 @@
-"""The small sections of a policy: budgets, database limits, the mirror, append-only tables.
+"""The small sections of a policy: budgets, database limits, the mirror, practice, append-only tables.
 
 Each is a dataclass and the function that reads it. `append_only` declares that a table's rows do not change once they
 are some days old. No privacy rests on it. Cached answers about such rows stay valid after new data is loaded, so
@@ -221,6 +221,32 @@ def read_mirror(section: TomlSection) -> MirrorPolicy | None:
         raise section.problem("key", "must be a reference: env:NAME or file:PATH")
     section.finish()
     return MirrorPolicy(path, refresh, max_mb, key, holds)
+
+
+_MOST_SKEW = 10.0
+
+
+@dataclass(frozen=True)
+class PracticePolicy:
+    """The administrator's `[practice]`: the size and shape of the practice database, whose rows are made up.
+
+    Attributes:
+      rows: of each privacy-unit relation; other tables with private parents have four times as many.
+      skew: from 1, where people have about as many rows each, to 10, where a few have most.
+    """
+
+    rows: int = 1_000
+    skew: float = 2.0
+
+
+def read_practice(section: TomlSection) -> PracticePolicy:
+    """The section `practice`. Raises: PolicyInvalid."""
+    rows = section.count("rows", most=1_000_000) or PracticePolicy.rows
+    skew = section.number("skew", PracticePolicy.skew)
+    if not 1 <= skew <= _MOST_SKEW:
+        raise section.problem("skew", f"must be between 1 and {_MOST_SKEW:g}")
+    section.finish()
+    return PracticePolicy(rows, skew)
 
 
 def _seconds(section: TomlSection) -> int | None:

@@ -72,8 +72,20 @@ def with_nan(table: Table, families: Collection[Family], free: Collection[str] =
     return replace(table, columns=tuple(map(marked, table.columns)))
 
 
-class Backend(Protocol):
-    """A database that answers BackendQueries. Frozen and picklable: each worker process gets a copy."""
+class Source(Protocol):
+    """Where the rows of a question are read. Frozen and picklable: each worker process gets a copy."""
+
+    def read(self, query: BackendQuery) -> tuple[Domain, QueryTuples]:
+        """Read the public groups and the private join tuples in one snapshot.
+
+        Raises: BackendUnavailable when nothing was read; BackendConnectionLost when a retry may help; SchemaChanged
+          before a private row was read; QueryCancelled; BackendFailed.
+        """
+        ...
+
+
+class Backend(Source, Protocol):
+    """A database that answers BackendQueries."""
 
     @property
     def dialect(self) -> Dialect:
@@ -107,14 +119,6 @@ class Backend(Protocol):
         Args:
           rows: False returns the columns only.
         Raises: UnsupportedSQL if the database cannot parse the statement; otherwise as `public`.
-        """
-        ...
-
-    def read(self, query: BackendQuery) -> tuple[Domain, QueryTuples]:
-        """Read the public groups and the private join tuples in one snapshot.
-
-        Raises: BackendUnavailable when nothing was read; BackendConnectionLost when a retry may help; SchemaChanged
-          before a private row was read; QueryCancelled; BackendFailed.
         """
         ...
 

@@ -22,7 +22,7 @@ from planner.policy.policy import Policy
 from planner.rewriting.dialects.mirror import folded, mirrored
 from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema, Table
-from server.backends.backend import Backend, MirrorFirst, literal
+from server.backends.backend import Backend, MirrorFirst, Source, literal
 from server.backends.duckdb import DuckdbBackend, DuckdbLimits
 from server.backends.duckdb_catalog import CATALOG, DuckdbFile
 from server.errors import BackendUnavailable, ConfigurationInvalid
@@ -228,9 +228,7 @@ class CurrentMirror:
         except UnsupportedSQL:
             return None
 
-    def source(
-        self, plan: Plan, query: BackendQuery | None, data_version: int, database: Backend
-    ) -> Backend | MirrorFirst:
+    def source(self, plan: Plan, query: BackendQuery | None, data_version: int, database: Backend) -> Source:
         """The place to read a question from: the mirror while it is current and has what is asked, else the database.
 
         `query`: as of `query`, over the mirror's rows.

@@ -35,6 +35,7 @@ _EXAMPLE: JsonDict = {
     "value may lie outside.",
     "details": ["An interval covers the noise; what people contribute beyond the bound tau is outside of it."],
     "detail_kinds": ["plain"],
+    "practice": False,
     "request_id": "0f8fad5bd9cb469fa16570867728950e",
 }
 
@@ -103,6 +104,7 @@ class AnswerBody(BaseModel):
     cached_periods: tuple[CachedPeriods, ...] = Field(
         default=(), description="The groups that were measured in earlier data versions, which cost nothing."
     )
+    practice: bool = Field(default=False, description="Is it from the practice database, whose rows are made up?")
     request_id: str
 
     @classmethod

@@ -49,7 +49,15 @@ class StatementBody(AskingBody):
     ] = []
 
 
-class QueryBody(StatementBody):
+class PracticeBody(AskingBody):
+    """What may be asked in practice."""
+
+    practice: Annotated[
+        bool, Field(description="Ask the practice database: the rows are made up, and your budget is not charged.")
+    ] = False
+
+
+class QueryBody(StatementBody, PracticeBody):
     """One SELECT, and optionally its settings."""
 
     model_config = ConfigDict(

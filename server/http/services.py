@@ -6,10 +6,10 @@ import math
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
-from server.admission import Admission, LedgerReads
+from server.admission import Admission, LedgerReads, on_practice
 from server.connections import Outgoing
 from server.errors import RateLimited, ServerError
 from server.http.metrics import Metrics
@@ -126,3 +126,10 @@ class Services:
     metrics: Metrics
     readiness: Readiness
     key_limits: KeyLimits
+
+    async def asked(self, analyst: str, *, practice: bool) -> Services:
+        """The parts that answer: these, or those of the practice database. Raises: as `on_practice`."""
+        if not practice:
+            return self
+        found = await on_practice(self, analyst)
+        return replace(found, ledger=found.pipeline.current.ledger)

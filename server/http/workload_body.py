@@ -18,7 +18,7 @@ from server.answers.workload.workload import (
     WorkloadSummary,
 )
 from server.http.answer_body import AnswerBody, ChargeBody, json_pieces
-from server.http.query_body import AskingBody, StatementBody, of_setting
+from server.http.query_body import PracticeBody, StatementBody, of_setting
 from server.query import Budget, CannotPay
 
 _EXAMPLE: JsonDict = {
@@ -49,7 +49,7 @@ def _of_text(query: object) -> object:
     return {"sql": query} if isinstance(query, str) else query
 
 
-class WorkloadBody(AskingBody):
+class WorkloadBody(PracticeBody):
     """Many questions that are answered together, or not at all."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})

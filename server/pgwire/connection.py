@@ -20,6 +20,7 @@ from functools import partial
 import structlog
 
 from planner.errors import PlannerError
+from server.admission import on_practice
 from server.connections import Entrance, Place, Standing
 from server.errors import ServerError, WireError
 from server.pgwire import client_messages as m
@@ -104,6 +105,9 @@ def counted_session(sessions: FairShares, analyst: str) -> Iterator[None]:
         sessions.give_back(analyst)
 
 
+_PRACTICE = "_practice"
+"""What the data set's name ends with in that of its practice database."""
+
 _SESSIONS = 100
 """The most sessions of one analyst."""
 
@@ -138,7 +142,7 @@ class ListenerContext:
 
     Attributes:
       verifier: looks up the verifier of an analyst's key (`scram.ledger_verifier`).
-      database: the only database name, that of the data set.
+      database: the name of the data set; the practice database has another ending.
       certificate: for TLS; None: plain text only.
       plain_text: allow clients of other machines without TLS; local ones always may.
       sessions, kept: the number of sessions and their bytes per analyst; used on the event loop.
@@ -241,8 +245,9 @@ class Connection:
             unknown = [name for name in first.parameters if name.startswith("_pq_.")]
             self._channel.send(server_messages.negotiate_protocol(0, unknown))
         await self._authenticate(user)
-        self._check_database(first.parameters.get("database", user))
+        practice = self._checked_database(first.parameters.get("database", user))
         gateway, kept = self._reception.gateway, self._reception.kept
+        gateway = await on_practice(gateway, user) if practice else gateway
         settings = Settings(user, first.parameters, gateway.schemas, gateway.epsilons)
         return Session(gateway, user, settings, self._channel.send, self._channel.pause, kept), user
 
@@ -270,14 +275,16 @@ class Connection:
             raise WireError("replication is not supported", "0A000")
         return user
 
-    def _check_database(self, name: str) -> None:
-        """Check the database's name after authentication, as PostgreSQL does: health checks send any name."""
-        if name != self._reception.database:
-            raise WireError(
-                "there is no such database",
-                "3D000",
-                hint=f"use the data set's name: dbname={self._reception.database}",
-            )
+    def _checked_database(self, name: str) -> bool:
+        """Check the database's name after authentication, as PostgreSQL does: health checks send any name.
+
+        Returns: is it the practice database?
+        """
+        real = self._reception.database
+        if name not in (real, real + _PRACTICE):
+            hint = f"use the data set's name, dbname={real}, or dbname={real}{_PRACTICE} to practise free of charge"
+            raise WireError("there is no such database", "3D000", hint=hint)
+        return name != real
 
     async def _authenticate(self, user: str) -> None:
         """Run SCRAM; an unknown name takes the same steps, and fails at the end."""

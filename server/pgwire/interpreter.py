@@ -13,7 +13,7 @@ from planner.parsing.explain import explained
 from planner.sql.sql_types import ResultType
 from server.errors import WireError
 from server.lru_cache import cached_bytes
-from server.note import one_note
+from server.note import PRACTICE, one_note
 from server.pgwire.errors import no_transaction, unknown_portal
 from server.pgwire.gateway import Gateway
 from server.pgwire.portals import OUTSIDE, Holding, Portal, Prepared
@@ -344,10 +344,11 @@ class Interpreter:
         note, shown = one_note(response), self.settings.flag("intervals")
         marked = any(map(any, response.marks.values()))
         if not note or not (marked or shown or response.covers == "exact"):
-            note = f"SHOW {_DETAILS} explains it."
+            note = f"{PRACTICE if response.practice else ''} SHOW {_DETAILS} explains it.".strip()
         elif marked and not shown and len(response.rows) > 1:
             note = f"{note} SET noisegate.intervals = on shows which."
-        self._notice(f"{spent if response.epsilon else 'free'}. {note}")
+        said = spent if response.epsilon else "free"
+        self._notice(f"{'practice: ' if response.practice else ''}{said}. {note}")
 
     @staticmethod
     def _explained(sql: str) -> str:

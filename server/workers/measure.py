@@ -45,7 +45,7 @@ from privacy.truncation.programs.solver_routes import load_solver
 from privacy.truncation.solver_name import SolverName
 from privacy.truncation.truncate import truncate, truncate_distinct
 from privacy.units import ONE
-from server.backends.backend import Backend, MirrorFirst
+from server.backends.backend import Source
 from server.backends.columns import Domain
 from server.backends.query_tuples import QueryTuples
 
@@ -130,9 +130,7 @@ def plan_measurements(plan: Plan, policy: Policy) -> Measuring:
     return Measuring(measurements(plan, policy), threshold_of(plan), plan.bounds.rule, policy.solver, kinds)
 
 
-def measure(
-    backend: Backend | MirrorFirst, query: BackendQuery, measuring: Measuring
-) -> tuple[Domain, tuple[NoisyAnswer, ...]]:
+def measure(backend: Source, query: BackendQuery, measuring: Measuring) -> tuple[Domain, tuple[NoisyAnswer, ...]]:
     """Read, select groups, encode, truncate and release; runs in a worker process.
 
     Returns: the groups that may be shown, and each release's values in them.

@@ -84,7 +84,7 @@ def test_a_promise_makes_intervals_hold_the_truth(
     query = rewrite(plan, dialect="duckdb", schema=backend.schema())
     once = ReadOnce(backend.read(query))
     while told < RELEASES:
-        domain, noisy = measure(once, query, plan_measurements(plan, policy))  # type: ignore[arg-type]
+        domain, noisy = measure(once, query, plan_measurements(plan, policy))
         answer = response(plan, domain, noisy, BUDGET, "request")
         assert answer.covers == "truth" and not any(answer.clipped)
         for row, intervals in zip(answer.rows, answer.intervals, strict=True):

@@ -22,7 +22,7 @@ from planner.schema import Schema
 from privacy.join_tuples import JoinTuples
 from privacy.truncation.encode import encode
 from privacy.truncation.histograms import ContributionHistogram
-from server.backends.backend import Backend, MirrorFirst
+from server.backends.backend import MirrorFirst, Source
 from server.backends.mirror import CurrentMirror, Stamp, contributions_place
 from server.backends.postgres import PostgresBackend
 from server.backends.postgres_catalog import read_schema
@@ -124,13 +124,13 @@ class World:
         mechanism = KEPT.get(sql)
         return planned(sql, self.schema, self.policy, mechanism=mechanism, delta=1e-6 if mechanism else 0.0)
 
-    def source(self, sql: str) -> Backend | MirrorFirst:
+    def source(self, sql: str) -> Source:
         """Where a question is read."""
         plan = self.plan(sql)
         version = self.ledger.data_version()
         return self.mirror.source(plan, self.mirror.query(plan, self.schema), version, self.backend)
 
-    def read(self, source: Backend | MirrorFirst, sql: str) -> object:
+    def read(self, source: Source, sql: str) -> object:
         """What is measured of a question, without the order of people, and without their keys."""
         _, tuples = source.read(rewrite(self.plan(sql), schema=self.schema))
         join = tuples.join

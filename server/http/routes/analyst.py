@@ -23,6 +23,8 @@ from server.ledger.question_texts import AskedText
 
 router = APIRouter()
 
+Practice = Annotated[bool, Query(description="Of the practice database's own ledger.")]
+
 
 class MeBody(BaseModel):
     """The holder of the key, and the policy and data version of answers now."""
@@ -57,9 +59,10 @@ async def schema(services: Held) -> Catalog:
     return await services.lookups.call(services.pipeline.current.catalog)
 
 
-@router.get("/v1/budget", responses=problems(401, 429, 500, 503))
-async def budget(services: Held, analyst: Analyst) -> RemainingQuestionsBody:
+@router.get("/v1/budget", responses=problems(400, 401, 403, 422, 429, 500, 503))
+async def budget(services: Held, analyst: Analyst, practice: Practice = False) -> RemainingQuestionsBody:
     """Show the analyst's budget, its guarantee, and the remaining questions."""
+    services = await services.asked(analyst, practice=practice)
     return RemainingQuestionsBody.seen_by(analyst, await services.reads.remaining_questions(analyst))
 
 
@@ -102,14 +105,16 @@ class HistoryBody(BaseModel):
     charges: list[PastCharge]
 
 
-@router.get("/v1/history", response_model=HistoryBody, responses=problems(401, 403, 422, 429, 500, 503))
+@router.get("/v1/history", response_model=HistoryBody, responses=problems(400, 401, 403, 422, 429, 500, 503))
 async def history(
     services: Held,
     analyst: Analyst,
     before: Annotated[int | None, Query(ge=1, le=MAX_NUMBER, description="Only charges with lower numbers.")] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 50,
+    practice: Practice = False,
 ) -> Response:
     """List the analyst's charges. Asking such a question again is free."""
+    services = await services.asked(analyst, practice=practice)
     newest = _newest(services.ledger, analyst, before, limit)
     page = await services.lookups.call_for(analyst, _page, newest, services.pipeline.current.words)
     return Response(page, media_type=JSON)

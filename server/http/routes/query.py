@@ -16,7 +16,7 @@ from server.http.answer_body import AnswerBody
 from server.http.authentication import Analyst, Held
 from server.http.exchange import exchange_of
 from server.http.openapi import problems
-from server.http.query_body import QueryBody, StatementBody, of_setting
+from server.http.query_body import PracticeBody, QueryBody, StatementBody, of_setting
 from server.http.representations import ARROW, CSV, JSON, SHORT_CELLS, AnswerStream, accepted, written
 from server.http.workload_body import WorkloadAnswerBody, WorkloadBody, WorkloadExplanationBody, workload_pieces
 from server.query import Explanation, QueryRequest
@@ -93,11 +93,12 @@ async def explain(request: Request, services: Held, body: QueryBody, analyst: An
     """Show the rewritten SQL, the mechanism, the charge and the expected noise. Reads no private row and charges
     nothing.
     """
+    services = await services.asked(analyst, practice=body.practice)
     question = body.request(analyst, exchange_of(request.scope).request_id)
     return await services.explanations.call_for(analyst, services.pipeline.current.explain, question)
 
 
-class AccuracyBody(StatementBody):
+class AccuracyBody(StatementBody, PracticeBody):
     """One SELECT and one accuracy target."""
 
     model_config = ConfigDict(
@@ -148,6 +149,7 @@ class AccuracyBody(StatementBody):
 @router.post("/v1/propose", responses=problems(400, 401, 403, 413, 422, 429, 500, 503))
 async def propose(request: Request, services: Held, body: AccuracyBody, analyst: Analyst) -> Proposal:
     """Propose the smallest epsilon for an accuracy target. Reads no private row and charges nothing."""
+    services = await services.asked(analyst, practice=body.practice)
     question = body.request(analyst, exchange_of(request.scope).request_id)
     propose = services.pipeline.current.propose
     return await services.explanations.call_for(analyst, propose, question, body.accuracy())
@@ -195,6 +197,7 @@ async def query(
 
     The same question gets the same answer for free, until the data version changes.
     """
+    services = await services.asked(analyst, practice=body.practice)
     question = body.request(analyst, exchange_of(request.scope).request_id, idempotency_key or "")
     form = accepted(accept)
     wait_s = preferred_wait(prefer)
@@ -221,6 +224,7 @@ async def workload(
     question gains alike, and reserved before the first row is read. The same workload gets the same answers for free,
     until the data version changes.
     """
+    services = await services.asked(analyst, practice=body.practice)
     asked = body.request(analyst, exchange_of(request.scope).request_id, idempotency_key or "")
     answered = await services.admission.in_turn(analyst, services.pipeline.current.workload, asked)
     pieces = workload_pieces(answered)
@@ -239,6 +243,7 @@ async def explain_workload(
     """Show what would be measured, the widths of intervals and the charge. Reads no private row and charges
     nothing.
     """
+    services = await services.asked(analyst, practice=body.practice)
     asked = body.request(analyst, exchange_of(request.scope).request_id)
     explaining = services.explanations.call_for(analyst, services.pipeline.current.explain_workload, asked)
     return WorkloadExplanationBody.of(await explaining)

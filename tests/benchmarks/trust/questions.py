@@ -137,7 +137,7 @@ class Asked:
 
     def release(self) -> tuple[Domain, NoisyAnswer]:
         """What a mechanism would let out."""
-        domain, (noisy,) = measure(self.read, self.query, self.measuring)  # type: ignore[arg-type]  # it only reads
+        domain, (noisy,) = measure(self.read, self.query, self.measuring)
         return domain, noisy
 
     def shown(self, domain: Domain, noisy: NoisyAnswer) -> QueryResponse:

@@ -49,6 +49,7 @@ def test_an_answer_has_the_documented_shape() -> None:
         "true value may lie outside it.",
         "details": ["Noise only."],
         "detail_kinds": ["plain"],
+        "practice": False,
         "request_id": response.headers["x-request-id"],
     }
     assert "-3, 5.0" in response.text.replace(",", ", ")  # a float stays a float, a count stays whole
