@@ -62,8 +62,8 @@ JSON, CSV, ARROW = "application/json", "text/csv", "application/vnd.apache.arrow
 
 _EXTRA = "Have noisegate[arrow] installed"
 
-CHARGE, LEFT = "Noisegate-Epsilon", "Noisegate-Epsilon-Left"
-"""Headers for the charge and the rest of the budget, for forms that have no place for them."""
+CHARGE, LEFT, PRACTICE = "Noisegate-Epsilon", "Noisegate-Epsilon-Left", "Noisegate-Practice"
+"""Headers for the charge, the rest of the budget and practice, for forms that have no place for them."""
 
 
 def accepted(accept: str | None) -> str:
@@ -115,7 +115,9 @@ def pieces(response: QueryResponse, kind: str) -> Iterator[bytes]:
 
 
 def _headers(response: QueryResponse, kind: str) -> dict[str, str]:
-    return {} if kind == JSON else {CHARGE: repr(response.epsilon), LEFT: repr(response.budget.epsilon_left)}
+    marked = {PRACTICE: "true"} if response.practice else {}
+    left = repr(response.budget.epsilon_left)
+    return {} if kind == JSON else {CHARGE: repr(response.epsilon), LEFT: left, **marked}
 
 
 def _csv(response: QueryResponse) -> Iterator[bytes]:

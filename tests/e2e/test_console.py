@@ -150,6 +150,25 @@ def test_signing_out_leaves_nothing_in_the_browser(open_page: Open, demonstratio
     assert "tell nobody" not in page.evaluate("[...document.querySelectorAll('textarea, input')].map((e) => e.value)")
 
 
+def test_practice_is_marked_and_leaves_the_budget_alone(open_page: Open, demonstration: Demonstration) -> None:
+    page = open_page()
+    sign_in(page, add_analyst(demonstration, 3.0))
+    page.get_by_label("Practice").check()
+    expect(page.locator("#practising")).to_be_visible()
+    page.get_by_label("SQL", exact=True).fill(BY_NATION)
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".panel-chart svg[role=img]")).to_be_visible(timeout=60_000)
+    expect(page.locator(".answer")).to_contain_text("practice: made-up rows")
+    expect(page.locator("#budget .words")).to_contain_text("2 of 3 left")  # of the practice database's own ledger
+    expect(page.locator("#history li:not(.day)")).to_have_count(1)
+    picture(page, "practice")
+    assert_accessible(page)
+    page.get_by_label("Practice").uncheck()
+    expect(page.locator("#practising")).to_be_hidden()
+    expect(page.locator("#budget .words")).to_contain_text("3 of 3 left")
+    expect(page.locator("#history")).not_to_contain_text("n_name")
+
+
 def test_a_refused_question_shows_its_place(open_page: Open, demonstration: Demonstration) -> None:
     page = open_page(scheme="dark")
     sign_in(page, add_analyst(demonstration, 3.0))

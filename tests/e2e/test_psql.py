@@ -278,6 +278,20 @@ def test_who_may_not_come_in(wire: WireProxy, client: Make) -> None:
     assert "dbname=demo" not in unproved, "who has no key is not told what there is"
 
 
+def test_practice_is_another_database_and_leaves_the_budget_alone(wire: WireProxy, client: Make) -> None:
+    psql = client(1.0)
+    practice = wire.conninfo(psql.name, psql.key).replace("dbname=demo", "dbname=demo_practice")
+    per_nation = "SELECT n_name, count(*) AS n FROM customer JOIN nation ON c_nationkey = n_nationkey GROUP BY n_name"
+    for sql in (COUNT, f"SELECT n_name, rank() OVER (ORDER BY n) FROM ({per_nation}) AS q"):
+        done = psql.run(sql, conninfo=practice)
+        assert done.returncode == 0 and "practice: charged epsilon 1; 0 of " in done.stderr, done.stderr
+        assert "This is practice: the rows are made up, and your budget is not charged." in done.stderr
+    wrong = "SELECT nothing(o_orderkey) FROM orders"
+    refused, same = psql.run(wrong, conninfo=practice).stderr, psql.run(wrong).stderr
+    assert refused.partition("DETAIL")[0] == same.partition("DETAIL")[0]
+    assert psql.left() == 1.0
+
+
 def test_the_disabled_are_told_so_once_the_key_is_right(wire: WireProxy, client: Make) -> None:
     psql, policy = client(1.0), wire.demonstration.policy
     with closing(open_policy_ledger(read_policy(policy), policy)) as ledger:

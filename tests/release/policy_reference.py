@@ -27,7 +27,7 @@ from planner.policy.policy import (
     TablePolicy,
     parse_policy,
 )
-from planner.policy.sections import UNLIMITED, AppendOnly, BudgetPolicy, DatabaseLimits, MirrorPolicy
+from planner.policy.sections import UNLIMITED, AppendOnly, BudgetPolicy, DatabaseLimits, MirrorPolicy, PracticePolicy
 from planner.policy.toml_section import CALENDAR_UNITS, TomlSection
 from tests.release.readme import replaced
 
@@ -61,6 +61,7 @@ renew = "month"
 most_in_total = 2
 [budgets.dataset]
 epsilon = 1
+[practice]
 [mirror]
 path = "m"
 key = "env:K"
@@ -111,6 +112,11 @@ SECTIONS: dict[str, tuple[str, str, tuple[type, ...]]] = {
         "`[mirror]`",
         "A copy of a PostgreSQL's tables, or of sums over them, in a local DuckDB file.",
         (MirrorPolicy,),
+    ),
+    "practice.": (
+        "`[practice]`",
+        "The [practice database](answers.md#practise-first), whose rows are made up.",
+        (PracticePolicy,),
     ),
 }
 """By the path of a section: its heading, what it is, and the dataclasses that its settings are read into."""

@@ -89,6 +89,9 @@ Delta = Annotated[float | None, option("delta")]
 MechanismChoice = Annotated[str | None, option("mechanism")]
 AddsAtMost = Annotated[float | None, option("at_most")]
 Reusing = Annotated[str, option("reuse")]
+Practising = Annotated[
+    bool, typer.Option("--practice", help="Ask the practice database: made-up rows, free of charge.")
+]
 KeyFile = Annotated[
     Path | None, typer.Option(help="A file with your key, instead of NOISEGATE_KEY in the environment.")
 ]
@@ -142,6 +145,7 @@ def query(
     idempotency_key: Annotated[
         str | None, typer.Option(help="Your name for this request: if sent again, it is charged once.")
     ] = None,
+    practice: Practising = False,
 ) -> None:
     """Ask a question. Its noisy answer is charged to your budget.
 
@@ -166,7 +170,7 @@ def query(
     sql = _statement(sql)
     values = None if parameters is None else [_value(text) for text in parameters]
     key = read_key(key_file)
-    asked: dict[str, object] = {"sql": sql, "delta": delta, "parameters": values}
+    asked: dict[str, object] = {"sql": sql, "delta": delta, "parameters": values, "practice": practice or None}
     asked["at_most"] = at_most
     errors: dict[str, object] = {"max_relative_error": max_relative_error, "max_absolute_error": max_absolute_error}
     by_error = any(one is not None for one in errors.values())
@@ -205,6 +209,7 @@ def explain(
     parameters: Parameters = None,
     at_most: AddsAtMost = None,
     reuse: Reusing = "auto",
+    practice: Practising = False,
 ) -> None:
     """Show what a query would do and cost, without asking it.
 
@@ -217,7 +222,7 @@ def explain(
     sql = _statement(sql)
     values = None if parameters is None else [_value(text) for text in parameters]
     body = {"sql": sql, "epsilon": epsilon, "delta": delta, "mechanism": mechanism, "parameters": values}
-    body |= {"at_most": at_most, "reuse": reuse}
+    body |= {"at_most": at_most, "reuse": reuse, "practice": practice or None}
     text = ask(url, "/v1/explain", read_key(key_file), body, sql=sql)
     if output == "json":
         write(_indented(text, url))

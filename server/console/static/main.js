@@ -3,7 +3,7 @@
 import { Answer } from "./answer/answer.js";
 import { Dashboard, Together } from "./answer/dashboard.js";
 import { Notebook } from "./answer/notebook.js";
-import { Problem, api, key, refused } from "./common/api.js";
+import { Problem, api, key, practice, refused } from "./common/api.js";
 import { byId, copy, show, tell, toast } from "./common/dom.js";
 import { explainWords } from "./common/glossary.js";
 import { Vault, signOut } from "./common/vault.js";
@@ -54,9 +54,11 @@ let remembering = null;
 function question() {
   const within = spend.accuracy;
   return {
-    sql: editor.sql, epsilon: spend.epsilon, ...(within ? { max_relative_error: within } : {}), ...(gauge.grantsDelta && !spend.pure ? {} : { delta: 0 }),
+    sql: editor.sql, epsilon: spend.epsilon, ...(within ? { max_relative_error: within } : {}), ...(gauge.grantsDelta && !spend.pure ? {} : { delta: 0 }), ...mode(),
   };
 }
+
+const mode = () => (practice.get() ? { practice: true } : {});
 
 function questions() {
   const { sql, max_relative_error: within, epsilon, ...settings } = question();
@@ -346,7 +348,12 @@ async function board(body, asked, before) {
 
 function reopen(asked, answered) {
   edit(asked);
-  if (answered) openPaid(asked);
+  if (answered) openPaid({ ...asked, ...mode() });
+}
+
+function practise() {
+  byId("practice").checked = practice.get();
+  show(byId("practising"), practice.get());
 }
 
 // A link that is opened in this tab.
@@ -354,6 +361,7 @@ addEventListener("hashchange", () => { if (location.hash.startsWith("#sql=")) lo
 
 const opened = linked();
 explainWords();
+practise();
 show(byId("linked-before"), Boolean(opened));
 byId("sign-in").addEventListener("submit", async (event) => {
   event.preventDefault();
@@ -368,6 +376,11 @@ byId("sign-in").addEventListener("submit", async (event) => {
 });
 byId("sign-out").addEventListener("click", () => signOut(vault));
 byId("tour-begin").addEventListener("click", () => tour.begin(gauge.budget));
+byId("practice").addEventListener("change", () => {
+  practice.set(byId("practice").checked);
+  practise();
+  settle().then(look);
+});
 byId("run").addEventListener("click", () => run());
 byId("run-all").addEventListener("click", runAll);
 byId("cancel").addEventListener("click", () => running?.cancel?.());

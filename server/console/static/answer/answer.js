@@ -88,7 +88,7 @@ export class Answer {
     const version = !me ? null : before && before.data_version !== me.data_version ? `data ${before.data_version} or ${me.data_version}` : `data ${me.data_version}`;
     const policy = me ? element("span", { title: `The policy in force, ${me.policy_hash}` }, `policy ${me.policy_hash.slice(0, 8)}`) : null;
     const parts = [
-      several(answer.rows.length, "row"), paid(answer), asked(question, answer), policy,
+      answer.practice ? element("strong", {}, "practice: made-up rows") : null, several(answer.rows.length, "row"), paid(answer), asked(question, answer), policy,
       version && element("span", { title: "The data version, which grows with all new data" }, version), when(at), covers(answer),
       this.charges?.length ? element("span", { title: "The number in the ledger, by which an administrator finds the charge" }, `${this.charges.length > 1 ? "charges" : "charge"} ${this.charges.join(", ")}`) : null,
       answer.request_id ? quiet(`request ${answer.request_id.slice(0, 8)}`, () => copy(answer.request_id, "The request’s id"), { class: "quiet tiny", title: `Copy ${answer.request_id}` }) : null,

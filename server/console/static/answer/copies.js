@@ -5,7 +5,7 @@ const shell = (text) => `'${text.replace(/['\\]/g, (sign) => `'\\${sign}'`)}'`;
 
 // Quoted for libpq, within what is quoted for the shell.
 const value = (text) => `'${String(text).replace(/['\\]/g, (sign) => `\\${sign}`)}'`;
-const body = ({ sql, epsilon, delta, max_relative_error: within }) => JSON.stringify({ sql, epsilon, delta, max_relative_error: within });
+const body = ({ sql, epsilon, delta, max_relative_error: within, practice }) => JSON.stringify({ sql, epsilon, delta, max_relative_error: within, practice });
 
 export function asCurl(question) {
   return [
@@ -29,8 +29,8 @@ export function asPython(question) {
 }
 
 // The wire protocol has no accuracy target, so the copy uses the epsilon.
-export function asPsql({ sql, epsilon }, { name, dataset }) {
-  const where = `host=${value(location.hostname)} port=6432 dbname=${value(dataset)} user=${value(name)}`;
+export function asPsql({ sql, epsilon, practice }, { name, dataset }) {
+  const where = `host=${value(location.hostname)} port=6432 dbname=${value(practice ? `${dataset}_practice` : dataset)} user=${value(name)}`;
   return [
     `PGPASSWORD="$NOISEGATE_KEY" psql ${shell(where)} \\`,
     `  -c ${shell(`SET noisegate.epsilon = ${epsilon}`)} -c ${shell(sql)}`,

@@ -15,6 +15,14 @@ export const key = {
   clear: () => sessionStorage.removeItem(KEY),
 };
 
+const PRACTICE = "noisegate.practice";
+
+// Whether this tab asks the practice database.
+export const practice = {
+  get: () => sessionStorage.getItem(PRACTICE) === "on",
+  set: (on) => sessionStorage.setItem(PRACTICE, on ? "on" : "off"),
+};
+
 const DISABLED = "28000"; // the key is right, and its holder may not ask any more
 
 // The message for a key that does not sign in.
@@ -59,9 +67,9 @@ const post = async (path, body, signal) => (await call("POST", path, body, {}, s
 
 export const api = {
   me: () => get("/v1/me"),
-  budget: () => get("/v1/budget"),
+  budget: () => get(`/v1/budget?practice=${practice.get()}`),
   schema: () => get("/v1/schema"),
-  history: () => get("/v1/history"),
+  history: () => get(`/v1/history?practice=${practice.get()}`),
   query: (question) => post("/v1/query", question),
   explain: (question, signal) => post("/v1/explain", question, signal),
   workload: (questions) => post("/v1/workload", questions),
