@@ -40,6 +40,7 @@ from planner.binding.subquery_values import SubqueryValues
 from planner.binding.windowed_rows import WindowedRows, windowed_select, windows_apart
 from planner.errors import InvalidSyntax, PlannerError, UnknownColumn, UnknownTable, UnsupportedSQL
 from planner.expressions.bind_scalar import bind_predicate
+from planner.expressions.made_dates import DECLARED_FORM
 from planner.expressions.predicates import conjuncts, entailed
 from planner.parsing.literal_rows import literal_rows
 from planner.policy.policy import Policy
@@ -343,7 +344,9 @@ class _FromClause:
             return alias, name
         column = bound_column(alias, name)
         column.meta["bound"] = True
-        return exp.StrToDate(this=column, format=exp.Literal.string(form))
+        read = exp.StrToDate(this=column, format=exp.Literal.string(form))
+        read.meta[DECLARED_FORM] = True
+        return read
 
     def _subquery(self, node: exp.Expr) -> Source:
         name, columns = named_as(node)

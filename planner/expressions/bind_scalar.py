@@ -10,10 +10,11 @@ from sqlglot import exp
 
 from planner.errors import PlannerError, UnsupportedSQL
 from planner.expressions import arithmetic, intervals, predicates
-from planner.expressions.coercion import settle
+from planner.expressions.coercion import settle, text
 from planner.expressions.column_ranges import Known, clamp_column, known_where, span
 from planner.expressions.functions import TABLE
 from planner.expressions.intervals import Bounds
+from planner.expressions.made_dates import stated
 from planner.expressions.scalar import Digits, Measured, Scalar, unfit
 from planner.policy.policy import ColumnPolicy
 from planner.sql.literals import check_type
@@ -154,8 +155,10 @@ class _Binder:
         column = self._scope.resolve(node.this)
         if self._tests or not isinstance(column, exp.Column):
             return found
-        dates = self._scope.declared(column)[1].dates
-        return found if dates is None else replace(found, span=None, declared=dates)
+        declared = self._scope.declared(column)[1]
+        if declared.dates is None or declared.format is None:
+            return found
+        return stated(node, text(self._column(node.this), self), declared.format, declared.dates)
 
     def _column(self, node: exp.Column) -> Scalar:
         found = self._scope.resolve(node)

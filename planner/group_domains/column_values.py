@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Literal
 
@@ -16,13 +16,14 @@ from sqlglot import exp
 
 from planner.expressions.column_ranges import known_where
 from planner.expressions.datetimes import ALWAYS, bounded_moment
+from planner.expressions.made_dates import stated
 from planner.expressions.scalar import Scalar, Span
 from planner.group_domains.day_conditions import days_left
 from planner.limits import MAX_BASE, MAX_GROUPS
 from planner.policy.declared import declared_domain, whole_numbers, whole_steps
 from planner.policy.policy import ColumnPolicy
 from planner.policy.toml_section import DomainValue
-from planner.sql.datetimes import date_text, finest
+from planner.sql.datetimes import date_text, finest, shows_time
 from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import ColumnRef, children
 
@@ -38,18 +39,23 @@ _TELLS: dict[str, TimeResolution] = {
 
 
 def finest_step(
-    trees: Iterable[exp.Expr], column: ColumnRef, kind: SqlType, declared: Span | None
+    trees: Iterable[exp.Expr], column: ColumnRef, kind: SqlType, declared: Span | None, form: str | None = None
 ) -> TimeResolution | None:
     """The coarsest step, from midnight on, whose times give these expressions of a timestamp all their values.
 
     Each expression must read the column only by date_trunc, EXTRACT, to_char or a cast to DATE, in the form of
     `planner.expressions.datetimes`; these are constant within one step. None for any other expression.
+
+    Args:
+      form: of a column whose texts hold timestamps; it must be read as `planner.expressions.made_dates` reads it.
     """
     name = exp.Column(this=exp.to_identifier(column[1], quoted=True), table=exp.to_identifier(column[0], quoted=True))
     itself = Scalar(name, kind, name)
-    forms = [
-        bounded_moment(replace(itself, declared=within))[0] for within in (declared, None)
-    ]  # in keys and in conditions
+    if form is None:
+        found = [replace(itself, declared=within) for within in (declared, None)]
+    else:
+        found = [stated(name, itself, form, within) for within in (declared or ALWAYS, ALWAYS)]
+    forms = [bounded_moment(one)[0].unnest() for one in found]  # in keys and in conditions
     steps: list[TimeResolution] = ["day"]
     stack = list(trees)
     while stack:
@@ -160,7 +166,9 @@ def base_values(
       predicates: bound conditions that every join tuple meets; they may narrow a series, or list the values.
     """
     if declared.format is not None:
-        return _texts_of_days(declared)
+        timed = shows_time(declared.format)
+        unit = finest_step(uses, column, kind, declared.dates, declared.format) if timed else "day"
+        return None if unit is None else _texts(declared, unit)
     itself = any(isinstance(use, exp.Column) for use in uses)
     if itself and declared.domain is None and kind.family is Family.INTEGER and declared.range is not None:
         found = _numbers(column, kind, declared, predicates, stepped=True)
@@ -186,17 +194,19 @@ def base_values(
     return None
 
 
-def _texts_of_days(declared: ColumnPolicy) -> BaseValues | None:
-    """One text for each day of the declared range, of a column whose texts are dates; further texts of a day make the
-    same date.
+def _texts(declared: ColumnPolicy, unit: TimeResolution) -> BaseValues | None:
+    """One text for each step of the declared range, of a column whose texts are dates or times. Group keys have the
+    same value for further texts of a step.
     """
     if declared.dates is None or declared.format is None:
         return None
-    first, last = (day.toordinal() for day in declared.dates)
-    if last - first >= MAX_GROUPS:
+    (first, last), steps = declared.dates, STEPS_PER_DAY[unit]
+    count = ((last - first).days + 1) * steps
+    if count > MAX_GROUPS:
         return None
-    days = map(date.fromordinal, range(first, last + 1))
-    return BaseValues(tuple(date_text(day, declared.format) for day in days))
+    start, step = datetime.combine(first, time()), timedelta(days=1) / steps
+    texts = tuple(date_text(start + number * step, declared.format) for number in range(count))
+    return BaseValues(texts, unit=unit if shows_time(declared.format) else "number")
 
 
 def listed_literals(column: ColumnRef, kind: SqlType, predicates: Iterable[exp.Expr]) -> tuple[str | int, ...] | None:

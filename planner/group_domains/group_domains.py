@@ -443,5 +443,7 @@ def _tells(source: ColumnValues, condition: exp.Expr) -> bool:
     kind = column_type(source.table, source.name)
     if unit == "number" or kind.family is Family.DATE:
         return True
+    if kind.is_string:  # texts of times, whose form is not known here
+        return False
     step = finest_step([condition], (source.alias, source.name), kind, source.declared)
     return step is not None and STEPS_PER_DAY[step] <= STEPS_PER_DAY[unit]

@@ -98,7 +98,7 @@ class ColumnPolicy:
       discover: may partition selection find group keys among private rows? Only values that enough privacy units
         share are shown, at the price of a delta (docs/mathematics.md, section 5.4). Unless set, as in `[privacy]`.
       format: of a private column of texts that hold dates, such as `DD/MM/YYYY`: in every question the column is a
-        date, and a text of another form is NULL.
+        date, and a text of another form is NULL. With hours, as `YYYY-MM-DD HH24:MI:SS`, it is a timestamp.
       extent: the ends that a computed column has by its type, on which conditions rely; nothing is clamped to them.
     """
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from planner.errors import PolicyInvalid, did_you_mean, nearest
 from planner.schema import PUBLIC, name_parts, table_name
-from planner.sql.datetimes import date_form, moment_text
+from planner.sql.datetimes import moment_form, moment_text
 
 CALENDAR_UNITS = ("day", "week", "month", "quarter", "year")
 """The steps of dates."""
@@ -140,9 +140,9 @@ class TomlSection:
         return default if value is None else bool(value)
 
     def date_form(self, key: str) -> str | None:
-        """The form of a text that holds a date, or None if absent. Raises: PolicyInvalid."""
-        meant = "must be a form of YYYY, MM and DD with signs between them, such as 'DD/MM/YYYY'"
-        found: str | None = self._read(key, lambda value: isinstance(value, str) and date_form(value), meant)
+        """The form of a text that holds a date or a timestamp, or None if absent. Raises: PolicyInvalid."""
+        meant = "must be a form of YYYY, MM and DD, and of HH24, MI and SS for times, such as 'DD/MM/YYYY HH24:MI'"
+        found: str | None = self._read(key, lambda value: isinstance(value, str) and moment_form(value), meant)
         return found
 
     def choice(self, key: str, choices: Sequence[str], default: str) -> str:

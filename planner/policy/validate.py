@@ -18,6 +18,7 @@ from planner.policy.policy import ROWS, ROWS_PER, ColumnPolicy, DeclaredForeignK
 from planner.policy.sections import AppendOnly
 from planner.policy.toml_section import section_of
 from planner.schema import ForeignKey, Schema, Table
+from planner.sql.datetimes import shows_time
 from planner.sql.result_types import allows_partition_selection, result_type
 from planner.sql.sql_types import READ_IN_PART, Family, SqlType, canonical_cast, sql_type
 
@@ -125,7 +126,9 @@ def _tables(policy: Policy, schema: Schema) -> Iterator[str]:
             else:
                 kind = sql_type(found.type)
                 problems = [*_format(kind, found.type, settings, public=declared.public)]
-                problems += _column(kind if settings.format is None else sql_type("date"), found.type, settings)
+                if settings.format is not None:
+                    kind = SqlType(Family.TIMESTAMP if shows_time(settings.format) else Family.DATE)
+                problems += _column(kind, found.type, settings)
                 if settings.discover and declared.public:
                     problems.append("a public column needs no `discover`")
                 yield from (f"tables.{name}.columns.{column}: {problem}" for problem in problems)

@@ -223,19 +223,53 @@ def patterns(text: str) -> tuple[Pattern, ...] | str:
     return tuple(found)
 
 
-_DATE_PARTS = {"YYYY": (0, 4), "MM": (1, 2), "DD": (2, 2), "FMMM": (1, 2), "FMDD": (2, 2)}
+_PARTS = {
+    "YYYY": (0, 4), "MM": (1, 2), "DD": (2, 2), "FMMM": (1, 2), "FMDD": (2, 2), "HH24": (3, 2), "FMHH24": (3, 2),
+    "MI": (4, 2), "SS": (5, 2),
+}  # fmt: skip
+_NUMBERS = (
+    "[0-9]{4}",
+    "(0?[1-9]|1[0-2])",
+    "(0?[1-9]|[12][0-9]|3[01])",
+    "([01]?[0-9]|2[0-3])",
+    "[0-5]?[0-9]",
+    "[0-5]?[0-9]",
+)
+_NO_TIME = {(0,), (0, 1), (0, 2), (0, 1, 2)}
+_WITH_TIME = {(0, 1, 2, 3), (0, 1, 2, 3, 4), (0, 1, 2, 3, 4, 5)}
 
 
 def date_form(form: str) -> tuple[str, str | None, str | None] | None:
     """The regular expressions whose group is the year, the month and the day of a text in this form.
 
     A month or day may have one digit where a sign follows or it ends. Without a month or day it is the first one.
+    They match no month above 12 and no day above 31.
     Returns: None for a form with other patterns, or without a year.
 
-    >>> date_form("DD/MM/YYYY")[0]
-    '^[0-9]{1,2}/[0-9]{1,2}/([0-9]{4})$'
-    >>> date_form("YYYYMM"), date_form("Mon DD")
-    (('^([0-9]{4})[0-9]{2}$', '^[0-9]{4}([0-9]{2})$', None), None)
+    >>> date_form("MM/YYYY")[0]
+    '^(?:0?[1-9]|1[0-2])/([0-9]{4})$'
+    >>> date_form("YYYYMM")[1:], date_form("Mon DD")
+    (('^[0-9]{4}((?:0[1-9]|1[0-2]))$', None), None)
+    """
+    found = moment_form(form)
+    if found is None or shows_time(form):
+        return None
+    return found[:3]
+
+
+def shows_time(form: str) -> bool:
+    """Whether a form of `moment_form` states a time of day."""
+    found = moment_form(form)
+    return found is not None and found[3] is not None
+
+
+def moment_form(form: str) -> tuple[str, str | None, str | None, str | None, str | None, str | None] | None:
+    """As `date_form`, with the hour, minute and second after it: none above 23 and 59.
+
+    >>> moment_form("YYYYMMDDHH24MI")[4]
+    '^[0-9]{4}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])(?:[01][0-9]|2[0-3])([0-5][0-9])$'
+    >>> moment_form("YYYY-MM-DD HH24:SS"), moment_form("YYYY-MM HH24")
+    (None, None)
     """
     found = patterns(form)
     if isinstance(found, str):
@@ -245,27 +279,27 @@ def date_form(form: str) -> tuple[str, str | None, str | None] | None:
         if pattern.finest is None:
             pieces.append((None, re.escape(pattern.written.strip('"'))))
             continue
-        if pattern.written not in _DATE_PARTS:
+        if pattern.written not in _PARTS:
             return None
-        part, width = _DATE_PARTS[pattern.written]
+        part, width = _PARTS[pattern.written]
         beside = [found[at] for at in (place - 1, place + 1) if 0 <= at < len(found)]
-        alone = width == 2 and all(one.finest is None for one in beside)
-        pieces.append((part, "[0-9]{1,2}" if alone else f"[0-9]{{{width}}}"))
-    parts = [part for part, _ in pieces if part is not None]
-    if 0 not in parts or len(parts) > len(set(parts)):
+        few = "?" if width == 2 and all(one.finest is None for one in beside) else ""
+        pieces.append((part, _NUMBERS[part].replace("?", few).replace("(", "(?:")))
+    if tuple(sorted(part for part, _ in pieces if part is not None)) not in _NO_TIME | _WITH_TIME:
         return None
+    parts = [part for part, _ in pieces]
 
     def regex(wanted: int) -> str | None:
         texts = (f"({piece})" if part == wanted else piece for part, piece in pieces)
         return f"^{''.join(texts)}$" if wanted in parts else None
 
-    year, month, day = map(regex, range(3))
+    year, month, day, hour, minute, second = map(regex, range(6))
     assert year is not None, "it has a year"
-    return year, month, day
+    return year, month, day, hour, minute, second
 
 
 def longest_text(form: str) -> int:
-    """The most characters of a text in a form of `date_form`."""
+    """The most characters of a text in a form of `moment_form`."""
     found = patterns(form)
     return 0 if isinstance(found, str) else sum(pattern.width for pattern in found)
 
@@ -286,17 +320,17 @@ def read_date(text: str, form: str) -> date | None:
 
 
 def date_text(day: date, form: str) -> str:
-    """The text of a day in a form of `date_form`.
+    """The text of a day, or of a moment, in a form of `moment_form`.
 
     >>> date_text(date(2024, 5, 7), "DD/MM/YYYY"), date_text(date(987, 5, 7), "YYYYMM")
     ('07/05/2024', '098705')
     """
     found = patterns(form)
     assert not isinstance(found, str), "forms are checked where they are declared"
-    numbers = (day.year, day.month, day.day)
+    numbers = day.timetuple()
     pieces = []
     for pattern in found:
-        part, width = _DATE_PARTS.get(pattern.written, (0, 0))
+        part, width = _PARTS.get(pattern.written, (0, 0))
         pieces.append(f"{numbers[part]:0{width}}" if width else pattern.written.strip('"'))
     return "".join(pieces)
 

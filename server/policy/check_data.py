@@ -29,7 +29,7 @@ from planner.rewriting.join_tables import complete_provenance, join_tables
 from planner.rewriting.rewrite import to_sql
 from planner.schema import Column, ForeignKey, Schema, Table
 from planner.sensitivity.provenance import Provenance, owner_sql, provenance
-from planner.sql.datetimes import date_form
+from planner.sql.datetimes import moment_form
 from planner.sql.literals import number_sql
 from planner.sql.sql_types import Family, sql_type
 from planner.sql.trees import bound_column, cast_sql, copied
@@ -421,8 +421,9 @@ def _misfits(column: Column, declared: ColumnPolicy) -> Iterator[tuple[sql.Compo
     """Conditions on a value that is not as declared. NaN is outside every range, NULL inside each."""
     named = sql.Identifier(column.name)
     if declared.format is not None:
-        forms = [one for one in date_form(declared.format) or () if one is not None]
-        where = sql.SQL("NOT ({} ~ {})").format(named, sql.Literal(forms[0]))
+        form = moment_form(declared.format)
+        assert form is not None, "checked where it is declared"
+        where = sql.SQL("NOT ({} ~ {})").format(named, sql.Literal(form[0]))
         yield where, f"of another form than {declared.format}: questions read these texts as NULL"
         return
     if declared.dates is not None:  # days count, at UTC as in answers

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from planner.policy.policy import Policy, parse_policy
 from planner.policy.validate import validate
+from planner.sql.datetimes import moment_form
 from server.backends.embedded import EmbeddedPostgres
 from tests.golden.databases import engines, in_file, on_server
 from tests.golden.executed import Database, assert_same_rows, executed
@@ -16,6 +19,7 @@ from tests.golden.executed import Database, assert_same_rows, executed
 TABLES = (
     "CREATE TABLE person (id int PRIMARY KEY, born text NOT NULL)",
     "CREATE TABLE visit (id int PRIMARY KEY, person int NOT NULL REFERENCES person, day text)",
+    "CREATE TABLE stay (id int PRIMARY KEY, person int NOT NULL REFERENCES person, arrived text)",
 )
 ROWS = (
     "INSERT INTO person VALUES (1, '1980-05-01'), (2, '1980-5-9'), (3, '1981-02-28'), (4, '1981-02-30'), "
@@ -25,6 +29,18 @@ ROWS = (
     "WHEN i % 2 = 0 THEN (1 + i % 28) || '/0' || (1 + i % 3) || '/2024' "
     "ELSE lpad(CAST(1 + i % 28 AS text), 2, '0') || '/' || lpad(CAST(1 + i % 12 AS text), 2, '0') || '/2024' END "
     "FROM generate_series(1, 300) AS s(i)",
+    "INSERT INTO stay SELECT i, 1 + i % 12, CASE WHEN i % 17 = 0 THEN NULL ELSE '2024-0' || (1 + i % 3) || '-' || "
+    "lpad(CAST(1 + i % 28 AS text), 2, '0') || 'T' || lpad(CAST(i % 24 AS text), 2, '0') || ':' || "
+    "lpad(CAST(i % 60 AS text), 2, '0') || ':' || lpad(CAST((i * 7) % 60 AS text), 2, '0') END "
+    "FROM generate_series(1, 400) AS s(i)",
+    "INSERT INTO stay VALUES (1001, 1, '2024-02-30T10:00:00'), (1002, 1, '2024-01-10T24:00:00'), "
+    "(1003, 2, '2024-01-10T23:60:00'), (1004, 2, '2024-01-10T23:59:60'), (1005, 3, '2024-01-10 10:00:00'), "
+    "(1006, 3, '2024-01-10T10:00'), (1007, 4, '2024-01-10T10:00:00Z'), (1008, 4, '2023-02-29T00:00:00'), "
+    "(1009, 5, ''), (1010, 5, '2024-01-10T10:00:00\n'), (1011, 6, '2024-13-10T10:00:00'), "
+    "(1012, 7, '2024-1-9T9:5:3'), (1013, 8, '9999-12-31T23:59:59'), (1014, 9, '0000-01-01T00:00:00'), "
+    "(1015, 9, '-2024-01-10T10:00:00'), (1016, 9, '2024-01-10T-1:00:00'), (1017, 9, '20240-01-10T10:00:00')".replace(
+        "'2024-01-10T10:00:00\n'", "'2024-01-10T10:00:00' || chr(10)"
+    ),
 )
 
 POLICY = """
@@ -48,6 +64,11 @@ day = {{ {day} }}
 BORN = 'format = "YYYY-MM-DD", range = [1980-01-01, 1989-12-31]'
 DAY = 'format = "DD/MM/YYYY", range = [2024-01-01, 2024-12-31], step = "day"'
 
+ARRIVED = """
+[tables.stay.columns]
+arrived = { format = 'YYYY-MM-DD"T"HH24:MI:SS', range = [2024-01-01, 2024-03-31] }
+"""
+
 READ = (
     "(SELECT id, person, CASE WHEN day <> '31/02/2024' THEN to_date(day, 'DD/MM/YYYY') END AS day FROM visit) "
     "AS visit"
@@ -65,8 +86,28 @@ QUESTIONS = (
 )
 
 
-def declared(born: str = BORN, day: str = DAY) -> Policy:
-    return parse_policy(POLICY.format(born=born, day=day))
+READ_TIMES = (
+    "(SELECT id, person, CASE WHEN id < 1000 OR id = 1012 THEN arrived::timestamp END AS arrived FROM stay) AS stay"
+)
+"""What its texts mean, of which one has single digits and all others with numbers from 1001 state nothing."""
+
+TIMES = (
+    "SELECT date_trunc('month', arrived)::date AS m, count(*) FROM stay GROUP BY 1",
+    "SELECT arrived::date AS d, count(*), count(DISTINCT person) FROM stay GROUP BY 1",
+    "SELECT extract(hour FROM arrived) AS h, count(*) FROM stay GROUP BY 1",
+    "SELECT date_trunc('month', arrived) AS m, count(*) FROM stay WHERE extract(hour FROM arrived) >= 12 GROUP BY 1",
+    "SELECT extract(dow FROM arrived) AS d, sum(extract(second FROM arrived)::int) FROM stay GROUP BY 1",
+    "SELECT count(*) FROM stay WHERE arrived BETWEEN '2024-01-10 10:00:00' AND '2024-02-05 06:05:03'",
+    "SELECT count(*) FROM stay WHERE arrived + interval '6 hours' < TIMESTAMP '2024-02-01' AND person > 3",
+    "SELECT to_char(arrived, 'MM-DD HH24') AS h, count(*) FROM stay WHERE arrived < '2024-01-20' GROUP BY 1",
+    "SELECT to_char(arrived, 'Dy HH24') AS h, count(*) FROM stay WHERE extract(minute FROM arrived) > 30 GROUP BY 1",
+    "SELECT to_char(arrived, 'MM-DD') AS h, count(*) FROM stay WHERE extract(hour FROM arrived) > 7 GROUP BY 1",
+    "SELECT sum(extract(epoch FROM arrived - date_trunc('day', arrived))::bigint) FROM stay",
+)
+
+
+def declared(born: str = BORN, day: str = DAY, more: str = "") -> Policy:
+    return parse_policy(POLICY.format(born=born, day=day) + more)
 
 
 @pytest.fixture(scope="module")
@@ -80,12 +121,79 @@ def databases(
         ]
 
 
+@pytest.fixture(scope="module")
+def kept(
+    embedded_postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[list[list[Database]]]:
+    """By engine: without a person, and that person alone."""
+    made: list[list[Database]] = [[], []]
+    with ExitStack() as stack:
+        for place, sign in enumerate(("=", "<>")):
+            gone = (
+                *(f"DELETE FROM {table} WHERE person {sign} 9" for table in ("visit", "stay")),
+                f"DELETE FROM person WHERE id {sign} 9",
+            )
+            path = in_file(tmp_path_factory.mktemp("kept") / "texts.duckdb", (*TABLES, *ROWS, *gone))
+            url = stack.enter_context(on_server(embedded_postgres, f"texts{place}", (*TABLES, *ROWS, *gone)))
+            for databases, engine in zip(made, engines(url, Path(path)), strict=True):
+                databases.append(Database(engine.schema, engine.dialect, engine.run, lambda sql: 0))
+        yield made
+
+
 @pytest.mark.parametrize("sql", QUESTIONS)
 def test_a_question_reads_the_dates(sql: str, databases: list[Database]) -> None:
     on_postgres = databases[0]
     true = [row for row in on_postgres.run(sql.replace("FROM visit", f"FROM {READ}")) if row[0] is not None]
     for database in databases:
         assert_same_rows(executed(sql, database, declared()), true)
+
+
+@pytest.mark.parametrize("sql", TIMES)
+def test_a_question_reads_the_times(sql: str, databases: list[Database]) -> None:
+    on_postgres = databases[0]
+    true = [row for row in on_postgres.run(sql.replace("FROM stay", f"FROM {READ_TIMES}")) if row[0] is not None]
+    assert len(true) > 0
+    for database in databases:
+        assert_same_rows(executed(sql, database, declared(more=ARRIVED)), true)
+
+
+@pytest.mark.parametrize(
+    ("place", "mutant", "sql"),
+    [
+        ("group_domains.group_domains._tells", lambda *_: True, TIMES[3]),
+        ("group_domains.column_values.finest_step", lambda *_: "day", TIMES[8]),
+        ("expressions.made_dates.moment_form", lambda form: _loose(form), TIMES[0]),
+    ],
+)
+def test_mutants_are_caught(
+    place: str, mutant: object, sql: str, databases: list[Database], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Groups listed by midnights where hours count; a text whose hour is 24, or a minute 60, that states a time."""
+    monkeypatch.setattr(f"planner.{place}", mutant)
+    with pytest.raises(AssertionError):
+        test_a_question_reads_the_times(sql, databases)
+
+
+def _loose(form: str) -> tuple[str | None, ...]:
+    found = moment_form(form)
+    assert found is not None
+    return tuple(one and one.replace("2[0-3]", "2[0-9]").replace("[0-5]", "[0-9]") for one in found)
+
+
+@pytest.mark.parametrize("sql", [sql for sql in TIMES if "DISTINCT" not in sql])
+def test_without_a_person_that_persons_texts_are_missing_and_no_others(
+    sql: str, databases: list[Database], kept: list[list[Database]]
+) -> None:
+    """The person with the most kinds of hostile texts: what is left and what is hers add up to the whole."""
+    for whole, parts in zip(databases, kept, strict=True):
+        sums: dict[object, float] = {}
+        for part in parts:
+            for *key, value in executed(sql, part, declared(more=ARRIVED)):
+                sums[str(key)] = sums.get(str(key), 0) + float(Fraction(str(value)))
+        found = {
+            str(key): float(Fraction(str(value))) for *key, value in executed(sql, whole, declared(more=ARRIVED))
+        }
+        assert found == pytest.approx({key: value for key, value in sums.items() if value or key in found})
 
 
 def test_texts_that_are_no_date_are_null(databases: list[Database]) -> None:
