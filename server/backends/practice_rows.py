@@ -13,7 +13,7 @@ import math
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, datetime, time, timedelta
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from planner.policy.declared import declared_domain
 from planner.policy.policy import ColumnPolicy, Policy
 from planner.schema import Column, ForeignKey, Schema, Table
+from planner.sql.datetimes import date_text, shows_time
 from planner.sql.sql_types import Family, SqlType, sql_type
 
 Texts = NDArray[np.object_]
@@ -343,9 +344,23 @@ def _numbers(kind: SqlType, declared: ColumnPolicy, *, key: bool) -> _Domain:
     return _Domain(size, size, lambda places: _objects(np.char.mod(f"%.{scale}f", (places + first) * unit)))
 
 
+def _dated_texts(first: date, days: int, form: str) -> _Domain:
+    """Texts of days, or of seconds if the form has hours."""
+    step = timedelta(seconds=1) if shows_time(form) else timedelta(days=1)
+    size, start = days * (timedelta(days=1) // step), datetime.combine(first, time())
+
+    def texts(places: Places) -> Texts:
+        known, where = np.unique(places, return_inverse=True)
+        return np.array([date_text(start + int(place) * step, form) for place in known], dtype=object)[where]
+
+    return _Domain(size, size, texts)
+
+
 def _moments(kind: SqlType, declared: ColumnPolicy) -> _Domain:
     low, high = (np.datetime64(day.isoformat(), "D") for day in declared.dates or _DAYS)
     days = int((high - low).astype(np.int64)) + 1
+    if declared.format is not None:
+        return _dated_texts(low.item(), days, declared.format)
     if kind.family in (Family.TIMESTAMP, Family.TIMESTAMPTZ, Family.TIME):
         size = days * 86_400
 
@@ -355,15 +370,4 @@ def _moments(kind: SqlType, declared: ColumnPolicy) -> _Domain:
 
         return _Domain(size, size, moments)
 
-    def written(places: Places) -> Texts:
-        iso = np.datetime_as_string(low + places)
-        if declared.format is None:
-            return _objects(iso)
-        year, _, rest = np.char.partition(iso, "-").T
-        month, _, day = np.char.partition(rest, "-").T
-        texts = np.full(len(iso), declared.format)
-        for name, part in (("YYYY", year), ("MM", month), ("DD", day)):
-            texts = np.char.replace(texts, name, part)
-        return _objects(texts)
-
-    return _Domain(days, days, written)
+    return _Domain(days, days, lambda places: _objects(np.datetime_as_string(low + places)))

@@ -376,7 +376,7 @@ def _stay(process: subprocess.Popen[str], output: Path, *, stop: bool) -> None:
         return
     tell(f"The proxy runs until Ctrl-C; `noisegate serve {output}` starts it again.")
     tell("Next: export NOISEGATE_KEY=... and run `noisegate shell`. To permit more questions, follow the")
-    tell("policy's comments and run `noisegate policy check`.")
+    tell("policy's comments and run `noisegate policy check`. `noisegate query --practice` asks made-up rows, free.")
     tell(f"`noisegate tune --policy {output} --epsilon 1` measures contributions to choose bounds: answers get more")
     tell("accurate, and its epsilon becomes part of every analyst's guarantee.")
     tell(f"After each load of new rows: `noisegate data bump --check --policy {output} --reason WHY`; for cron, too.")

@@ -44,6 +44,7 @@ town = { domain = ["Graz", "Linz"], other = "other" }
 born = { range = [1950-01-01, 2009-12-31] }
 weight = { range = [40, 120] }
 written = { format = "DD/MM/YYYY", range = [2020-01-01, 2020-12-31] }
+moved = { format = 'YYYY-MM-DD"T"HH24:MI:SS', range = [2020-01-01, 2020-01-31] }
 [tables.visit]
 rows_per_unit = { person = 5 }
 [tables.visit.columns]
@@ -69,8 +70,8 @@ PERSON = _table(
     "person",
     _columns(
         "id uuid!", "town text", "born date!", "weight numeric(5,1)", "written text", "sex enum('f', 'm', 'd')!",
-        "boss uuid", "code character(3)!", "amount numeric", "seen timestamp with time zone", "photo bytea",
-        "home inet", "wakes time without time zone", "Home text", "alive boolean!",
+        "moved text", "boss uuid", "code character(3)!", "amount numeric", "seen timestamp with time zone",
+        "photo bytea", "home inet", "wakes time without time zone", "Home text", "alive boolean!",
     ),
     ("id",),
     ForeignKey(("boss",), "person", ("id",)),
@@ -151,6 +152,9 @@ def test_values_lie_in_their_domains_and_ranges(file: duckdb.DuckDBPyConnection)
     low, high = _one(file, "(min(born), max(born)) FROM person")
     assert date(1950, 1, 1) <= low < date(1960, 1, 1) < date(2000, 1, 1) < high <= date(2009, 12, 31)
     assert _one(file, "bool_and(weight BETWEEN 40 AND 120) AND count(DISTINCT weight) > 100 FROM person")
+    times = "try_strptime(moved, '%Y-%m-%dT%H:%M:%S') BETWEEN '2020-01-01' AND '2020-02-01'"
+    assert _one(file, f"bool_and(coalesce({times}, false)) FROM person WHERE moved IS NOT NULL")
+    assert _one(file, "count(DISTINCT substr(moved, 12)) > 9 FROM person")
     assert _one(file, "bool_and(try_strptime(written, '%d/%m/%Y') IS NOT NULL) FROM person WHERE written IS NOT NULL")
     assert _one(file, "list_sort(list(DISTINCT sex::text)) FROM person") == ["d", "f", "m"]
     assert _one(file, "bool_and(number BETWEEN 1 AND 3) FROM visit")
