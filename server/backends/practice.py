@@ -144,7 +144,7 @@ def write_practice(path: Path, schema: Schema, rows: Mapping[str, Rows]) -> None
         for name, drawn in rows.items():
             table = practised(schema.tables[name])
             place = folded(table.namespace), folded(table.relation)
-            if place in written:
+            if place in written or not table.columns:
                 continue
             written.add(place)
             columns = {folded(column.name): column for column in reversed(table.columns)}
