@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
-Dialect = Literal["postgres", "duckdb", "mirror", "spark"]
+Dialect = Literal["postgres", "duckdb", "mirror", "practice", "spark"]
 
 
 PUBLIC = "public"

@@ -110,7 +110,7 @@ class PracticeCopy:
         Raises: UnsupportedSQL for a question that only the database itself can answer.
         """
         try:
-            return rewrite(plan, dialect="duckdb", schema=replace(schema, tables={**schema.tables, **self._typed}))
+            return rewrite(plan, dialect="practice", schema=replace(schema, tables={**schema.tables, **self._typed}))
         except UnsupportedSQL as error:
             hint = "the question is supported: ask it of the database itself"
             raise UnsupportedSQL(f"the practice database cannot answer it: {error.message}", hint=hint) from error

@@ -12,6 +12,7 @@ from planner.errors import UnsupportedSQL
 from planner.rewriting.dialects.duckdb import duckdb_public_sql, duckdb_sql
 from planner.rewriting.dialects.mirror import enum_by_labels, mirror_sql
 from planner.rewriting.dialects.postgres import postgres_sql
+from planner.rewriting.dialects.practice import practice_sql
 from planner.rewriting.dialects.spark import spark_contributions_sql, spark_public_sql, spark_sql
 from planner.schema import Dialect, Schema, Table, name_parts
 from planner.sql.sql_types import ResultType, SqlType
@@ -118,5 +119,6 @@ DIALECTS: Mapping[Dialect, DialectSql] = {
         around=False,
     ),
     "mirror": replace(_DUCKDB, question=mirror_sql),  # for private tables only
+    "practice": replace(_DUCKDB, question=practice_sql),  # likewise
 }
 """By name. A new database needs a row here, a writer in this folder, and a backend in the server."""
