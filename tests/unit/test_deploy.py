@@ -223,3 +223,12 @@ def test_the_command_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
             "systemd": shlex.split(unit()["Service"]["ExecStart"])[1:],
         }
         read_as_command(words[where], tmp_path, monkeypatch)
+
+
+def test_the_balancer_passes_both_ports_on_and_asks_for_readiness() -> None:
+    text = (ROOT / "deploy" / "haproxy.cfg").read_text(encoding="utf-8")
+    ports = {port["containerPort"] for port in CONTAINER["ports"]}
+    assert {int(port) for port in re.findall(r"bind :(\d+)", text)} == ports
+    assert {int(port) for port in re.findall(r"server \w+ \w+:(\d+) check-ssl", text)} == ports
+    assert set(re.findall(r"httpchk GET (\S+)", text)) == {"/ready"}
+    assert "mode tcp" in text, "TLS ends at the proxies"
