@@ -74,7 +74,7 @@ def run(quick: bool) -> list[Row]:
             threads.submit(_watch, proxy, ended, peak)
             taken, refused = _honest(honest, seconds)
             ended.set()
-        time.sleep(_QUICK_SECONDS if quick else _CALM_S)
+        time.sleep(_CALM_S)
         after = _resident_mb(proxy)
         charges, fault = _ledger(proxy)
     case = f"{seconds:g} s of storm"
