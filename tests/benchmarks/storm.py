@@ -138,7 +138,8 @@ def _post(http: httpx.Client, route: str, sql: str) -> httpx.Response:
 
 def _honest(http: httpx.Client, seconds: float) -> tuple[list[float], int]:
     """Ask for so long. Returns: seconds per answer, and how many were refused."""
-    taken, refused, end = [], 0, time.monotonic() + seconds
+    taken: list[float] = []
+    refused, end = 0, time.monotonic() + seconds
     while time.monotonic() < end or len(taken) < 2:
         start = time.perf_counter()
         reply = _post(http, "query", _fresh())
