@@ -71,10 +71,10 @@ def test_the_draft_has_every_schema_and_says_what_it_leaves_out(
     assert drafted.schemas == ("public", "Lab.1", "clinic", "ref")
     assert {"visit", "clinic.visit", "ref.visit", '"Lab.1"."Result.2"', '"a.b"'} <= drafted.tables.keys()
     assert 'references = "clinic.patient"' in text
-    left_out = text.split("# Seen in the database and left out:\n")[1]
+    left_out = text.split("# In the database and left out:\n")[1]
     assert [line.split(";")[0] for line in left_out.splitlines()] == [
         '#   "clinic.event_2023": a partition and 1 more: read through clinic.event',
-        '#   "clinic.log": no key and no foreign key, so that nobody could own its rows',
+        '#   "clinic.log": no key and no foreign key, so its rows can have no owner',
         '#   "clinic.secret": the role has no SELECT privilege',
         '#   "closed.*": the role has no USAGE of the schema',
     ]

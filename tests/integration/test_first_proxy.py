@@ -323,8 +323,8 @@ def test_what_has_to_be_decided_first_is_said(
     with psycopg.connect(scratch_url) as owner:
         write_hospital(owner, 5, schemas=False)
         owner.execute(
-            b"ALTER TABLE patient ADD last bigint; ALTER TABLE lab_result ADD again uuid REFERENCES patient (id);"
-            b"ALTER TABLE patient ADD FOREIGN KEY (last) REFERENCES lab_result (id)"
+            b"ALTER TABLE doctor ADD last bigint REFERENCES lab_result (id);"
+            b"ALTER TABLE lab_result ADD seen_by uuid REFERENCES doctor (id)"
         )
         url = embedded_postgres.url(ROLE, owner.info.dbname)
     done = run(folder, url, *ANSWERS, "--port", "0")
