@@ -17,7 +17,7 @@ from planner.rewriting.dialects.mirror import folded, mirror_type
 from planner.rewriting.rewrite import rewrite
 from planner.schema import Column, Dialect, Schema, Table
 from planner.sql.sql_types import Family, sql_type
-from server.backends.backend import Backend, quoted
+from server.backends.backend import Backend, Source, quoted
 from server.backends.columns import Domain
 from server.backends.duckdb import DuckdbBackend
 from server.backends.practice_rows import Rows
@@ -63,28 +63,19 @@ class PracticeBackend(DuckdbBackend):
 
     Attributes:
       planned: the fingerprint of that schema.
+      question: the question that it reads, in DuckDB's dialect.
     """
 
     planned: str = ""
+    question: BackendQuery | None = None
+
+    def read(self, query: BackendQuery) -> tuple[Domain, QueryTuples]:
+        """Read the drawn rows of its question, whose plan `query` shares. Raises: as `Backend.read`."""
+        assert self.question is not None, "`PracticeCopy.source` names it"
+        return super().read(self.question)
 
     def _fingerprint(self, connection: duckdb.DuckDBPyConnection) -> str:
         return self.planned
-
-
-@dataclass(frozen=True)
-class PracticeSource:
-    """Reads one question from the practice file.
-
-    Attributes:
-      query: the question in DuckDB's dialect.
-    """
-
-    copy: PracticeBackend
-    query: BackendQuery
-
-    def read(self, query: BackendQuery) -> tuple[Domain, QueryTuples]:
-        """Read the drawn rows of the question. Raises: as `Backend.read`."""
-        return self.copy.read(self.query)
 
 
 @dataclass(frozen=True)
@@ -115,10 +106,9 @@ class PracticeCopy:
             hint = "the question is supported: ask it of the database itself"
             raise UnsupportedSQL(f"the practice database cannot answer it: {error.message}", hint=hint) from error
 
-    def source(self, plan: Plan, query: BackendQuery | None, data_version: int, database: Backend) -> PracticeSource:
-        """The practice file: never the database."""
-        assert query is not None, "`query` refuses what the file cannot answer"
-        return PracticeSource(self.copy, query)
+    def source(self, plan: Plan, query: BackendQuery | None, data_version: int, database: Backend) -> Source:
+        """The practice file: never the database. `query`: as of `query`."""
+        return replace(self.copy, question=query)
 
 
 def practised(table: Table) -> Table:
