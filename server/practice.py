@@ -7,6 +7,7 @@ way to read others. So an answer is a function of public facts, fresh noise, and
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import tempfile
 import threading
@@ -34,6 +35,7 @@ from server.backends.practice_rows import Rows, practice_names, practice_rows
 from server.errors import BudgetExhausted, ServerError
 from server.ledger.account import Grant, analyst_account
 from server.ledger.analyst import Act, key_hash
+from server.ledger.ledger import Ledger
 from server.ledger.sqlite import create_ledger
 from server.pipeline import Pipeline
 from server.query import Cell, QueryRequest, QueryResponse
@@ -41,6 +43,7 @@ from server.query import Cell, QueryRequest, QueryResponse
 T = TypeVar("T")
 
 _ACT = Act("practice", "free of charge")
+_MEMORY_MB = 1_024
 _MOST_GRANTS = 100
 """How often a grant is given again, so that the practice ledger cannot grow without limit."""
 
@@ -50,27 +53,27 @@ class PracticePipeline(Pipeline):
     """Answers in practice, and marks every answer.
 
     Attributes:
-      renew: gives an analyst's grant once more; False: no more.
+      renew: gives the analyst's grant once more; False: no more.
     """
 
-    renew: Callable[[str], bool] = field(default=lambda _: False)
+    renew: Callable[[], bool] = field(default=lambda: False)
 
     def finish(self, found: Work, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
         """Answer as the real pipeline does. Raises: as it does."""
-        answer = self._paid(request.analyst, partial(super().finish, found, request, cancelled))
+        answer = self._paid(partial(super().finish, found, request, cancelled))
         return replace(answer, practice=True)
 
     def workload(self, request: WorkloadRequest, cancelled: threading.Event | None = None) -> WorkloadResponse:
         """Answer as the real pipeline does. Raises: as it does."""
-        found = self._paid(request.analyst, partial(super().workload, request, cancelled))
+        found = self._paid(partial(super().workload, request, cancelled))
         return replace(found, answers=tuple(replace(one, practice=True) for one in found.answers))
 
-    def _paid(self, analyst: str, ask: Callable[[], T]) -> T:
+    def _paid(self, ask: Callable[[], T]) -> T:
         """Ask, and once more if the budget was exhausted and is renewed: practice must not end for want of budget."""
         try:
             return ask()
         except BudgetExhausted:
-            if not self.renew(analyst):
+            if not self.renew():
                 raise
         return ask()
 
@@ -85,36 +88,44 @@ class Practice:
     def __init__(self, real: Pipeline) -> None:
         self.real = real
         self._lock = threading.Lock()
-        self._pipeline: PracticePipeline | None = None
-        self._grants: dict[str, Grant] = {}
+        self._shared: PracticePipeline | None = None
+        self._own: dict[str, PracticePipeline] = {}
 
     def of(self, analyst: str) -> PracticePipeline:
-        """The pipeline, in which the analyst has an account with the grant that the real ledger has.
+        """The pipeline of one analyst, whose account has the grant of the real ledger.
+
+        Rows are the same for all. Answers are not: a policy of another hash has other answers, so nobody learns for
+        free what others have asked.
 
         Raises: UnknownAnalyst; errors of the real ledger.
         Cost: the first call reads the public tables and draws the rows, for a second or two.
         """
         with self._lock:
-            if self._pipeline is None:
-                self._pipeline = self._opened()
-            if analyst not in self._grants:
+            self._shared = shared = self._shared or self._opened()
+            if analyst not in self._own:
                 own = next(one for one in self.real.ledger.accounts(analyst) if one.name == analyst_account(analyst))
-                self._pipeline.ledger.add_analyst(analyst, key_hash(analyst), 1.0, 0.0, act=_ACT, grant=own.grant)
-                self._grants[analyst] = own.grant
-            return self._pipeline
+                shared.ledger.add_analyst(analyst, key_hash(analyst), 1.0, 0.0, act=_ACT, grant=own.grant)
+                policy = replace(shared.policy)
+                name = hashlib.sha256(f"{shared.policy.facts_hash} {analyst}".encode()).hexdigest()
+                policy.__dict__.update(hash=name, facts_hash=name)
+                renew = partial(_renewed, shared.ledger, analyst, own.grant)
+                self._own[analyst] = replace(shared, policy=policy, renew=renew)
+            return self._own[analyst]
 
     def _opened(self) -> PracticePipeline:
         real = self.real
         policy, schema = real.policy, real.schema
         folder = Path(tempfile.mkdtemp(prefix="noisegate-practice-"))
         ledger = create_ledger(folder / "ledger.sqlite", folder / "ledger.json")
-        weakref.finalize(self, _close, ledger.close, folder)
         ledger.note_checked(ledger.data_version(), schema.fingerprint, believed_keys(schema), _ACT)
         public = {name: read for name in practice_names(schema, policy) if (read := self._public(name)) is not None}
         rows = practice_rows(schema, policy, policy.practice.rows, policy.practice.skew, public)
         write_practice(folder / "rows.duckdb", schema, rows)
-        limits = DuckdbLimits(policy.database_limits.seconds * 1_000, rows=policy.database_limits.rows)
-        copy = PracticeBackend(folder / "rows.duckdb", limits=limits, planned=schema.fingerprint)
+        most = policy.database_limits
+        limits = DuckdbLimits(most.seconds * 1_000, rows=most.rows, memory_mb=_MEMORY_MB, threads=1)
+        file = PracticeBackend(folder / "rows.duckdb", limits=limits, planned=schema.fingerprint)
+        copy = PracticeCopy(file, schema)
+        weakref.finalize(copy, _close, ledger.close, folder)  # with the last pipeline that reads it
         return PracticePipeline(
             policy,
             schema,
@@ -123,8 +134,7 @@ class Practice:
             real.workers,
             clock=real.clock,
             public=real.public,
-            mirror=PracticeCopy(copy, schema),
-            renew=self._renew,
+            mirror=copy,
         )
 
     def _public(self, name: str) -> Rows | None:
@@ -146,16 +156,15 @@ class Practice:
                 break
         return None
 
-    def _renew(self, analyst: str) -> bool:
-        """Give the grant once more, up to a limit; was it given?"""
-        assert self._pipeline is not None, "it is called by this pipeline"
-        ledger, grant = self._pipeline.ledger, self._grants[analyst]
-        budget = ledger.budget(analyst)
-        if budget.epsilon >= _MOST_GRANTS * grant.epsilon:
-            return False
-        delta = grant.delta if budget.delta + grant.delta < 1 else 0.0
-        ledger.top_up(analyst_account(analyst), grant.epsilon, delta, _ACT)
-        return True
+
+def _renewed(ledger: Ledger, analyst: str, grant: Grant) -> bool:
+    """Give the grant once more, up to a limit; was it given?"""
+    budget = ledger.budget(analyst)
+    if budget.epsilon >= _MOST_GRANTS * grant.epsilon:
+        return False
+    delta = grant.delta if budget.delta + grant.delta < 1 else 0.0
+    ledger.top_up(analyst_account(analyst), grant.epsilon, delta, _ACT)
+    return True
 
 
 def _rows(table: Table, columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> Rows:

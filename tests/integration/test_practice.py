@@ -76,6 +76,14 @@ def test_it_answers_without_the_database_and_charges_only_its_own_ledger(real: P
         practice.backend.read(practice.planning.question(QueryRequest("ada", PER_PLACE)).query)
 
 
+def test_nobody_learns_what_others_have_practised(real: Pipeline) -> None:
+    practice = Practice(real)
+    first, second = practice.of("ada"), practice.of(lockstep.ANALYST)
+    answer = ask(first, QueryRequest("ada", PER_PLACE, request_id="1"))
+    other = ask(second, QueryRequest(lockstep.ANALYST, PER_PLACE, request_id="2"))
+    assert not other.cached and other.epsilon == 1.0 and other.rows != answer.rows
+
+
 def test_its_database_can_be_sent_to_workers_and_reads_no_private_row(backend: DuckdbBackend) -> None:
     sent: Any = pickle.loads(pickle.dumps(PublicOnly(backend)))
     with pytest.raises(AssertionError, match="practice reads no private row"):
@@ -96,7 +104,7 @@ def test_a_new_policy_has_new_practice_and_an_old_one_keeps_its_files(real: Pipe
     first = reloadable.practice("ada").current
     assert reloadable.practice("ada").current is first
     reloadable.reload(Act())
-    assert reloadable.practice("ada").current.policy is second.policy
+    assert reloadable.practice("ada").current.policy == second.policy
     assert ask(first, QueryRequest("ada", PER_PLACE, request_id="1")).practice
 
 
