@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Protocol
@@ -68,8 +68,10 @@ class Custody(Protocol):
         """The relations that questions cannot use, each with the reason; none for files."""
         return ()
 
-    def grants(self, namespaces: Sequence[str]) -> str:
-        """The statements that let the role read all tables of these schemas; empty if it can, as for files."""
+    def grants(self, namespaces: Sequence[str], named: Collection[str] = ()) -> str:
+        """The statements that let the role read all tables of these schemas, or the named ones; empty if it can, as
+        for files.
+        """
         return ""
 
     def estimates(self, schema: Schema, today: date) -> Estimates:

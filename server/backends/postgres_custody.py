@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
@@ -265,8 +265,9 @@ class PostgresCustody(Custody):
             found[names[0]] = f"a partition{more}: read through {_shown(sql_name(root))}"
         return tuple(sorted(found.items()))
 
-    def grants(self, namespaces: Sequence[str]) -> str:
-        """The statements that let the role read all tables of these schemas, but those of migration tools.
+    def grants(self, namespaces: Sequence[str], named: Collection[str] = ()) -> str:
+        """The statements that let the role read all tables of these schemas, but those of migration tools; or the
+        named ones.
 
         Cost: two catalog queries.
         """
@@ -276,18 +277,20 @@ class PostgresCustody(Custody):
         readable: set[str] = set()
         parameters = {"namespaces": list(namespaces)}
         for namespace, relation, _, usable, whole, part, *_ in self.connection.execute(_RELATIONS, parameters):
-            schema, name = sql_identifier(namespace), sql_name(table_name(namespace, relation))
-            if relation.lower() in MIGRATION_TABLES:
+            schema, table = sql_identifier(namespace), table_name(namespace, relation)
+            if table not in named if named else relation.lower() in MIGRATION_TABLES:
                 continue
             if not usable:
                 closed[schema] = None
             if whole or part:
                 readable.add(schema)
             else:
-                hidden[schema].append(name)
+                hidden[schema].append(sql_name(table))
         said = [f"GRANT USAGE ON SCHEMA {schema}" for schema in closed]
         for schema, names in hidden.items():
-            said.append(f"GRANT SELECT ON {', '.join(names) if schema in readable else _ALL_TABLES + schema}")
+            said.append(
+                f"GRANT SELECT ON {', '.join(names) if named or schema in readable else _ALL_TABLES + schema}"
+            )
         return _shown(" ".join(f"{grant} TO {sql_identifier(role)};" for grant in said))
 
     def estimates(self, schema: Schema, today: date) -> Estimates:

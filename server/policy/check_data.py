@@ -328,7 +328,8 @@ def check_policy(
       `rows_per_unit`. One join per owning foreign key without a constraint, per table with possible rows without an
       owner, and per table below a depth.
     """
-    findings = [*_structure(policy, schema)]
+    grants = custody.grants(policy.namespaces, policy.tables)
+    findings = [*_structure(policy, schema, f"as the database's owner: {grants}" if grants else None)]
     findings += (Finding("warning", subject, message) for subject, message in advice(policy, schema))
     if not any(finding.severity == "error" for finding in findings):  # plans need a sound policy
         findings += _views(policy, schema)
@@ -353,7 +354,7 @@ def probes(policy: Policy, schema: Schema) -> tuple[Probe, ...]:
     )
 
 
-def _structure(policy: Policy, schema: Schema) -> Iterator[Finding]:
+def _structure(policy: Policy, schema: Schema, granting: str | None) -> Iterator[Finding]:
     try:
         validate(policy, schema)
         check_declared_views(policy, schema)
@@ -361,7 +362,9 @@ def _structure(policy: Policy, schema: Schema) -> Iterator[Finding]:
         heading, *problems = error.message.splitlines()
         for problem in problems or [heading]:
             subject, colon, message = problem.removeprefix("- ").partition(": ")
-            yield Finding("error", *((subject, message) if colon else ("policy", problem)), stops=True)
+            said = (subject, message) if colon else ("policy", problem)
+            step = granting if "may not read it" in said[1] else None
+            yield Finding("error", *said, next_step=step, stops=True)
 
 
 def _views(policy: Policy, schema: Schema) -> Iterator[Finding]:

@@ -127,7 +127,7 @@ def test_what_is_printed_leads_from_no_rights_to_answers_by_psql(
     she.policy.write_text(policy)
     night = "data bump --check --policy policy.toml --reason night"
     _, told = she.run(night, code=1)
-    assert "no question is answered until this is fixed: care.visit.visit_id" in told
+    assert "this stops answers, or the next start of a proxy: care.visit.visit_id" in told
     listing = re.search(r"next, for care.visit.visit_id: .*(SELECT .* > 1) lists them", told)
     assert listing is not None, told
     with psycopg.connect(owner_url, autocommit=True) as owner:
@@ -141,6 +141,11 @@ def test_what_is_printed_leads_from_no_rights_to_answers_by_psql(
     accept = re.search(r"noisegate (policy accept policy.toml --reason WHY)", told)
     assert accept is not None, told
     she.run(f"{accept[1]} --yes")
+    she.as_owner(f"REVOKE SELECT ON care.lab FROM {ROLE}")
+    _, told = she.run("policy check policy.toml", code=1)
+    granted = re.search(r"next, for tables.care.lab: as the database's owner: (.*)$", told, re.MULTILINE)
+    assert granted is not None, told
+    she.as_owner(granted[1])
     _, told = she.run("policy check policy.toml")
     assert "errors 0" in told
     _ask(she, key)

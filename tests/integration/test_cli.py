@@ -181,7 +181,7 @@ def test_a_nightly_job_fails_only_for_what_stops_answers(
         connection.execute("INSERT INTO purchase VALUES (3, 1)")
         assert run(*job) == 1
         out, err = capsys.readouterr()
-        assert out == "3\n" and "no question is answered until this is fixed: purchase.id" in err
+        assert out == "3\n" and "this stops answers, or the next start of a proxy: purchase.id" in err
         listing = re.search(r"next, for purchase.id: .*(SELECT .* > 1) lists them", err)
         assert listing is not None and connection.execute(listing[1].encode()).fetchall() == [(3, 2)]
         connection.execute("DELETE FROM purchase WHERE id = 3")
@@ -189,7 +189,13 @@ def test_a_nightly_job_fails_only_for_what_stops_answers(
         assert "data version 3: purchase (id) are unique" in capsys.readouterr().err
         path.write_text(path.read_text().replace("age = {", "aged = {"))
         assert run(*job) == 1, "no proxy starts"
-        assert "fixed: tables.person.columns.aged" in capsys.readouterr().err
+        written = path.read_text()
+        path.write_text(written.replace("env:NOISEGATE", "env:NOT_THE_NOISEGATE"))
+        assert run(*job) == 2 and run("data", "version", "--policy", str(path)) == 0
+        assert capsys.readouterr().out == "4\n4\n", "what cannot be checked is not begun"
+        path.write_text(written)
+        assert run("data", "bump", "--check", "--policy", str(path), "--reason", "a night") == 1
+        assert "of a proxy: tables.person.columns.aged" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("people")

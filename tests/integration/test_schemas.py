@@ -232,6 +232,7 @@ def test_left_out_with_the_reason(hospital: str) -> None:
         custody = PostgresCustody(connection)
         left_out = dict(custody.left_out(namespaces))
         grants, clinics = custody.grants(namespaces), custody.grants(("clinic",))
+        named = custody.grants(namespaces, ("closed.person", "clinic.visit"))
         tables = read_schema(connection, namespaces).tables
         for statement in ("RESET ROLE", grants, f"SET LOCAL ROLE {role}"):  # word for word
             connection.execute(statement.encode())
@@ -247,6 +248,7 @@ def test_left_out_with_the_reason(hospital: str) -> None:
     assert left_out["closed.*"].partition(": ")[2] == (
         f"GRANT USAGE ON SCHEMA closed TO {role}; GRANT SELECT ON ALL TABLES IN SCHEMA closed TO {role};"
     )
+    assert named == f"GRANT USAGE ON SCHEMA closed TO {role}; GRANT SELECT ON closed.person TO {role};"
     assert clinics == f"GRANT SELECT ON clinic.secret TO {role};"
     assert f'GRANT USAGE ON SCHEMA "Lab.1" TO {role}; GRANT USAGE ON SCHEMA closed TO {role};' in grants
     assert f'GRANT SELECT ON ALL TABLES IN SCHEMA "Lab.1" TO {role};' in grants and "SCHEMA ref" not in grants

@@ -28,6 +28,7 @@ _CHECK = (
     "only for what stops answers, such as a shared key."
 )
 _COLUMNS = ("data_version",)
+_CONNECT_TIMEOUT_MS = 10_000
 _TOLD = 40
 """At most this many changed periods are listed."""
 
@@ -70,12 +71,17 @@ def bump(
     Exit codes: 0 written, 1 closed rows have changed, and nothing is written, or --check found what stops answers,
     2 not written, or not checked, for another reason.
     """
+    from server.backends.open_custody import open_policy_custody
     from server.cli.commands.policy import checked
     from server.policy.accepted_policy import read_policy
     from server.policy.data_versions import bump_version
+    from server.policy.secrets import resolve
     from server.startup.mirror import refresh_mirror
 
     contract = read_policy(policy)
+    if check:  # what cannot be checked afterwards is not begun
+        with open_policy_custody(contract, resolve(contract.database_url, policy.parent), _CONNECT_TIMEOUT_MS):
+            pass
     with opened(policy) as ledger:
         record = None
         if contract.mirror is not None and contract.mirror.holds == "contributions":
@@ -119,7 +125,7 @@ def bump(
         stopping = [printable(one.subject) for one in checked(policy, None) if one.stops]
         if stopping:
             raise CommandFailed(
-                f"no question is answered until this is fixed: {', '.join(stopping)}",
+                f"this stops answers, or the next start of a proxy: {', '.join(stopping)}",
                 hint=f"what is wrong stands above; after the fix, run `noisegate policy check {policy}`",
                 exit_code=ExitCode.REFUSED,
             )
