@@ -23,7 +23,6 @@ from server.ledger.account import (
     guarantee,
     is_low,
 )
-from server.ledger.currency import delta_of, epsilon_of
 from server.query import privacy_text
 
 _ACCOUNTS = (
@@ -223,21 +222,21 @@ def log(policy: PolicyFile, after: After = 0, limit: Limit = 100, output: Output
     show_rows(("number", "at", "kind", "by", "reason", "what"), rows, output)
 
 
-_UNITS: Mapping[str, tuple[str, Callable[[int], float]]] = {
-    "nano_epsilon": ("epsilon", epsilon_of),
-    "atto_delta": ("delta", delta_of),
-    "event_atto": ("event_delta", delta_of),
-    "nano_cap": ("per_query_epsilon", epsilon_of),
-    "most_nano": ("most_in_total", epsilon_of),
-    "most_atto": ("most_delta_in_total", delta_of),
-    "window_ms": ("window_s", lambda ms: ms / 1000),
-}
-"""The whole numbers of entries, with the names and units of options."""
-
-
 def _in_units(said: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    """The whole numbers of an entry, with the names and units of options."""
+    from server.ledger.currency import delta_of, epsilon_of  # a heavy import
+
+    units: Mapping[str, tuple[str, Callable[[int], float]]] = {
+        "nano_epsilon": ("epsilon", epsilon_of),
+        "atto_delta": ("delta", delta_of),
+        "event_atto": ("event_delta", delta_of),
+        "nano_cap": ("per_query_epsilon", epsilon_of),
+        "most_nano": ("most_in_total", epsilon_of),
+        "most_atto": ("most_delta_in_total", delta_of),
+        "window_ms": ("window_s", lambda ms: ms / 1000),
+    }
     for name, value in said.items():
-        known = _UNITS.get(name)
+        known = units.get(name)
         if known is None:
             yield name, value
         elif isinstance(value, int):  # an amount that is not set needs no word
