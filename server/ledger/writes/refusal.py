@@ -13,6 +13,8 @@ from server.ledger.terms import day_of
 OF_DATASET = " for the dataset as a whole"
 """Names the account of all analysts together."""
 
+_FREE = "What you have paid for stays free, and so does what it determines, such as a total of its groups."
+
 
 def exhausted(charge: Charge, short: tuple[Balance, ...], paying: tuple[Balance, ...]) -> BudgetExhausted:
     """The refusal of a charge. It names the first account that is short; the hint names amounts that fit all
@@ -25,7 +27,9 @@ def exhausted(charge: Charge, short: tuple[Balance, ...], paying: tuple[Balance,
     fits = _fitting(charge, paying)
     return BudgetExhausted(
         f"The query asks for {' and '.join(wanted)}, but only {' and '.join(left)} is left{_of(charge, first)}.",
-        hint=" ".join(filter(None, (fits, _renewing(short), _granting(charge, short, fits)))),
+        hint=" ".join(
+            filter(None, (fits, _renewing(short), _granting(charge, short, fits), None if fits else _FREE))
+        ),
     )
 
 
