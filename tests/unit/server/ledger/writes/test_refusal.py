@@ -54,8 +54,8 @@ def test_nothing_left_is_a_matter_for_the_administrator() -> None:
     spent = own.charged(Amount(10**9), Amount(10**9))
     assert exhausted(charge(1.0), (spent,), (spent,)).hint == (
         "An administrator can grant more: noisegate admin top-up analyst:ada --epsilon 1.0 (with --policy and "
-        "--reason), or the administration page. What you have paid for stays free, and so does what it determines, such "
-        "as a total of its groups."
+        "--reason), or the administration page. What you have paid for stays free, and so does what it determines, "
+        "such as a total of its groups."
     )
 
 
