@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import re
 import time
 from collections import deque
@@ -316,6 +317,12 @@ class _Kept:
 
 _KEPT: deque[_Kept] = deque()
 """At most one. A new connection takes as long as a small question: the server reads its catalog from the start."""
+
+
+@atexit.register
+def _close_kept() -> None:
+    while _KEPT:
+        _KEPT.pop().connection.close()
 
 
 @contextmanager

@@ -18,13 +18,9 @@ _PID = b"SELECT pg_backend_pid()"
 
 @pytest.fixture(autouse=True)
 def _none_kept() -> Iterator[None]:
-    def close() -> None:
-        while postgres._KEPT:
-            postgres._KEPT.pop().connection.close()
-
-    close()
+    postgres._close_kept()
     yield
-    close()
+    postgres._close_kept()
 
 
 @pytest.fixture
