@@ -125,6 +125,7 @@ TABLE: Mapping[type[BaseException], Row] = MappingProxyType(
         ),
         serving.NoGroups: Row("55000", 503),
         serving.BackendFailed: _FAILED,
+        serving.WithoutValue: _FAILED,
         serving.QueryFailed: Row(
             "57014",
             504,

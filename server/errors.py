@@ -88,6 +88,10 @@ class BackendFailed(ServerError):
     """The database refused a statement of the planner; its message stays in the log."""
 
 
+class WithoutValue(BackendFailed):
+    """A value of a statement does not exist. Spark's own sign; other drivers have exceptions for it."""
+
+
 class QueryFailed(ServerError):
     """The query failed after private rows could have been read. One error for all reasons, as the reason may
     depend on rows.

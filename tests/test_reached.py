@@ -7,8 +7,8 @@ import ast
 from server.cli import main
 from tests.test_structure import PACKAGES, files, imported
 
-NAMES_MODULES = ("privacy.registry",)
-"""It names modules as `module:function`, which are imported when they are needed."""
+NAMES_MODULES = ("privacy.registry", "server.workers.worker")
+"""They name modules, also as `module:function`, which are imported when they are needed."""
 
 
 def reached() -> set[str]:

@@ -29,13 +29,12 @@ from server.backends.query_tuples import KEPT, Room, too_many
 from server.backends.spark_session import (
     FileTable,
     SparkSession,
-    WithoutValue,
     file_schema,
     kept_session,
     opened_session,
     read_file_tables,
 )
-from server.errors import BackendUnavailable
+from server.errors import BackendUnavailable, WithoutValue
 
 
 def arrow_columns(tables: Sequence[pa.Table], width: int) -> list[Column]:

@@ -32,6 +32,7 @@ from server.errors import (
     BackendUnavailable,
     ConfigurationInvalid,
     QueryCancelled,
+    WithoutValue,
 )
 
 if TYPE_CHECKING:
@@ -263,10 +264,6 @@ _RETRIES, _BACKOFF_MS = 2, 100
 
 _VALUELESS = ("21", "22")
 """The classes of SQLSTATE for several rows of a scalar subquery, and for an overflow."""
-
-
-class WithoutValue(BackendFailed):
-    """A value of the statement does not exist."""
 
 
 _SILENCED = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
