@@ -164,8 +164,7 @@ class Gem(OfBudget):
 
     def _levels(self, releasing: tuple[Fraction, ...]) -> Sequence[ThresholdNoise]:
         """The release at each threshold. Counts with one owner per tuple are whole numbers."""
-        counts = self.nested and self.thresholds.whole
-        return self.budget.levels(self.thresholds, self.gap, releasing, *([whole_number] if counts else []))
+        return _levels(self.budget, self.thresholds, self.gap, releasing, self.nested and self.thresholds.whole)
 
     def _budgets(self, n_groups: int) -> tuple[Fraction, tuple[Fraction, ...]]:
         """Within one group's budget: the part of the choice, and the part of the release at each threshold."""
@@ -176,6 +175,13 @@ class Gem(OfBudget):
             )
         cell = group_epsilon(self.epsilon, self.groups_per_unit, n_groups)
         return _sampled_budgets(self.sample, cell, self.selection.split, self.thresholds, self.gap)
+
+
+@lru_cache(maxsize=64)  # explained, checked and measured with the same ones
+def _levels(
+    budget: Budget, thresholds: Thresholds, gap: float, releasing: tuple[Fraction, ...], counts: bool
+) -> tuple[ThresholdNoise, ...]:
+    return budget.levels(thresholds, gap, releasing, *([whole_number] if counts else []))
 
 
 @lru_cache(maxsize=64)

@@ -21,7 +21,7 @@ import psycopg
 
 import server.answers.run
 import server.backends.postgres
-from server.backends.postgres import PostgresBackend, connected
+from server.backends.postgres import PostgresBackend
 from server.pipeline import Pipeline
 from server.planning import Planning
 from server.query import QueryRequest
@@ -145,24 +145,12 @@ class _Stages:
             return function(*args, **options)
 
     @contextmanager
-    def _connected(self, *args: Any) -> Iterator[Any]:
-        opened = connected(*args)
-        with self.stage("connect to the database, with settings"):
-            connection = opened.__enter__()
-        try:
-            yield connection
-        finally:
-            with self.stage("disconnect"):
-                opened.__exit__(None, None, None)
-
-    @contextmanager
     def watching(self) -> Iterator[None]:
         """Time the functions that stand for stages."""
         postgres = server.backends.postgres
         with (
             self._watched(Planning, "planned", "parse, bind, plan, rewrite"),
             self._watched(server.answers.run, "measure", "choose thresholds, draw noise"),
-            patch.object(postgres, "connected", self._connected),
             self._watched(postgres, "read_schema", "read the catalog, compare it with the plan's"),
             self._watched(PostgresBackend, "_columns", "the statement: describe, run, fetch"),
             self._watched(server.answers.run, "response", "shape the answer"),
