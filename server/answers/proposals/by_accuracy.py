@@ -28,7 +28,14 @@ from server.answers.proposals.propose import (
     Unknown,
     least,
 )
-from server.errors import CancelledByClient, CancelledEarly, QueryFailed, ServerError
+from server.errors import (
+    CancelledByClient,
+    CancelledEarly,
+    LedgerInvalid,
+    LedgerUnavailable,
+    QueryFailed,
+    ServerError,
+)
 from server.planning import Planning
 from server.query import QueryRequest, QueryResponse
 
@@ -152,7 +159,8 @@ def answered_in_two(
     Args:
       answer: charges, measures and caches the answer to a request. Only the last release uses the idempotency key.
     Returns: the last answer, with the price of both; the first one, with a note, if the second is refused.
-    Raises: what `answer` raises for the first release; QueryFailed and CancelledByClient also for the second.
+    Raises: what `answer` raises for the first release; for the second QueryFailed, CancelledByClient and errors of
+      the ledger, after which it may be charged.
     """
     first = answer(replace(part.request, idempotency_key=""))
     accuracy = accuracy_of(request)
@@ -173,8 +181,8 @@ def answered_in_two(
         if isinstance(found, Unknown):
             raise found.refusal
         second = answer(replace(part.request, epsilon=found.epsilon))
-    except (QueryFailed, CancelledByClient):
-        raise
+    except (QueryFailed, CancelledByClient, LedgerInvalid, LedgerUnavailable):
+        raise  # the second was charged, or may have been, which the first answer would hide
     except CancelledEarly as error:
         raise CancelledByClient(
             "the question was cancelled after its first answer was charged",

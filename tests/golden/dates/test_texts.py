@@ -89,7 +89,7 @@ QUESTIONS = (
 READ_TIMES = (
     "(SELECT id, person, CASE WHEN id < 1000 OR id = 1012 THEN arrived::timestamp END AS arrived FROM stay) AS stay"
 )
-"""What its texts mean, of which one has single digits and all others with numbers from 1001 state nothing."""
+"""What its texts mean. One has single digits; all others with numbers from 1001 state no date."""
 
 TIMES = (
     "SELECT date_trunc('month', arrived)::date AS m, count(*) FROM stay GROUP BY 1",

@@ -24,7 +24,17 @@ from server.answers.proposals.by_accuracy import (
     without_accuracy,
 )
 from server.answers.proposals.propose import OF_BUDGET, OF_POLICY, OF_QUESTION, Most
-from server.errors import BudgetExhausted, CancelledByClient, CancelledEarly, NoProposal
+from server.errors import (
+    BudgetExhausted,
+    CancelledByClient,
+    CancelledEarly,
+    ChargeUnsettled,
+    LedgerUncertain,
+    NoProposal,
+    QueryFailed,
+    ServerError,
+    SettledBefore,
+)
 from server.query import Budget, QueryRequest, QueryResponse
 from tests.support.memory_ledger import MemoryLedger
 from tests.unit.server.answers.proposals.test_propose import BOUNDED, COUNT, Office, half_width
@@ -240,6 +250,14 @@ def test_if_the_second_is_refused_the_first_is_the_answer() -> None:
         office = Office()
         answer = answered_in_two(first_part(office, wish), office, wish, Answering(office, fails=error))
         assert answer.epsilon > 0 and answer.notes[0].endswith(said)
+
+
+@pytest.mark.parametrize("error", [QueryFailed("x"), ChargeUnsettled("x"), SettledBefore("x"), LedgerUncertain("x")])
+def test_no_answer_hides_a_second_charge(error: ServerError) -> None:
+    office = Office()
+    wish = replace(WITHIN_5, max_relative_error=0.003)
+    with pytest.raises(type(error)):
+        answered_in_two(first_part(office, wish), office, wish, Answering(office, fails=error))
 
 
 def test_what_is_cancelled_or_fails_in_between_says_that_the_first_was_charged() -> None:
