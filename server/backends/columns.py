@@ -112,6 +112,12 @@ def from_arrays(data: Sequence[bytes], rows: NDArray[np.int64]) -> Integers:
     return Integers(*_behind_headers(words, rows))
 
 
+def warm_up() -> None:
+    """Compile or load the kernel that reads arrays, by a NULL and a number: a header, then each behind its length."""
+    words = [1, 1, 20, 2, 1, 0xFFFFFFFF, 8, 0, 7]
+    from_arrays([np.array(words, ">u4").tobytes()], np.array([2], np.int64))
+
+
 def from_array(data: bytes | None) -> Integers:
     """Decode a binary array of bigint; None is an empty column.
 

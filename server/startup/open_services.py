@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -42,6 +42,7 @@ from server.workers.pool import WorkerLimits, WorkerPool
 from server.workers.public_reads import PublicReads, public_limits
 
 _STARTUP_STATEMENT_MS = 10_000
+_SOON_S = 1.0
 _NO_TIMEOUT_MS = 0  # counting takes as long as the tables are large
 
 
@@ -52,12 +53,19 @@ class Services:
     Attributes:
       pipeline: under the policy in force, which it can reload.
       crashed: reservations that an earlier run left open; their charges stand.
+      pools: the workers, which start meanwhile.
     """
 
     ledger: Ledger
     pipeline: ReloadablePipeline
     app: FastAPI
     crashed: tuple[Reservation, ...]
+    pools: tuple[WorkerPool, ...] = ()
+
+    def warm(self) -> None:
+        """Wait until the workers are ready. Raises: as `WorkerPool.warm`."""
+        for pool in self.pools:
+            pool.warm()
 
 
 @dataclass(frozen=True)
@@ -78,7 +86,7 @@ class Prepared:
 def open_services(
     policy_path: Path, limits: WorkerLimits = WorkerLimits(), announce: Callable[[str], None] = lambda _: None
 ) -> Iterator[Services]:
-    """Check everything, compile what this machine has not compiled yet, then start the workers.
+    """Check everything, compile what this machine has not compiled yet, and start the workers (`Services.warm`).
 
     Raises: ConfigurationInvalid, PolicyInvalid, PolicyWeakened, BackendUnavailable, UnsafeRole, LedgerMissing,
       LedgerInvalid.
@@ -98,9 +106,7 @@ def open_services(
         note_first(prepared.file.policy, policy_path, ledger, Act("proxy", "start"))
         with ThreadPoolExecutor(1) as beside:
             ranged = beside.submit(prepared.ranged)
-            workers.warm()
-            public_workers.warm()
-            if not ranged.done():
+            if not wait((ranged,), _SOON_S).done:
                 announce("reading the ranges of public columns")
         crashed = ledger.recover()
         if crashed:
@@ -118,7 +124,7 @@ def open_services(
             schedule = MirrorSchedule(lambda: pipeline.current.policy, mirror, refreshing(policy_path))
             schedule.start()
             stack.callback(schedule.stop)
-        yield Services(ledger, pipeline, create_app(pipeline, ledger), crashed)
+        yield Services(ledger, pipeline, create_app(pipeline, ledger), crashed, (workers, public_workers))
     finally:
         stack.close()
         workers.close()

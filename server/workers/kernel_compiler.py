@@ -12,7 +12,6 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
-import numpy as np
 import structlog
 
 import privacy
@@ -24,19 +23,7 @@ from server.workers.pool import processors
 _log = structlog.get_logger("noisegate.compiler")
 
 
-def _read_rows() -> None:
-    """A NULL and a number in the binary form of PostgreSQL's arrays: a header, then each behind its length."""
-    words = [1, 1, 20, 2, 1, 0xFFFFFFFF, 8, 0, 7]
-    columns.from_arrays([np.array(words, ">u4").tobytes()], np.array([2], np.int64))
-
-
-_ALL: tuple[Callable[[], None], ...] = (*(partial(run_part, part) for part in range(len(PARTS))), _read_rows)
-
-
-def load_kernels() -> None:
-    """Load the kernels of usual questions into this process. Cost: a second if the machine has compiled them."""
-    for part in _ALL:
-        part()
+_ALL: tuple[Callable[[], None], ...] = (*(partial(run_part, part) for part in range(len(PARTS))), columns.warm_up)
 
 
 def compile_kernels(announce: Callable[[str], None], parts: Sequence[Callable[[], None]] = _ALL) -> None:

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from operator import methodcaller
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from planner.errors import StatementTooComplex
 from planner.plan import BackendQuery
@@ -33,7 +33,9 @@ from server.errors import (
     QueryCancelled,
     TooManyFailures,
 )
-from server.workers.pool import WorkerLimits, WorkerPool
+
+if TYPE_CHECKING:  # workers import this module, and need no log
+    from server.workers.pool import WorkerLimits, WorkerPool
 
 MAX_UNANSWERED = 20
 WINDOW_S = 3600.0

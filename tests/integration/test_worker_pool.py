@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing.forkserver
 import os
 import re
@@ -68,6 +69,11 @@ def test_a_call_runs_elsewhere(pool: WorkerPool) -> None:
     assert pool.call(add, 2, 3) == 5
     assert pool.call(process_id) != os.getpid()
     assert pool.call(threads) == "1"
+
+
+def test_workers_collect_their_garbage_and_never_walk_over_what_they_share(pool: WorkerPool) -> None:
+    assert pool.call(gc.isenabled)
+    assert pool.call(gc.get_freeze_count) > 100_000
 
 
 def test_the_template_has_one_thread_and_no_connection(pool: WorkerPool) -> None:

@@ -14,7 +14,6 @@ from pathlib import Path
 from threading import Thread
 from typing import Annotated, TextIO, cast
 
-import structlog
 import typer
 
 from server.cli.commands.open_ledger import PolicyArgument, Port, Wire, WirePort
@@ -27,6 +26,8 @@ def log_to(stream: TextIO | None) -> None:
 
     Times are whole seconds, since finer times would show how long an answer took.
     """
+    import structlog  # here, so that the template starts before
+
     spare = SpareStream(stream)
     renderer: structlog.typing.Processor
     renderer = structlog.dev.ConsoleRenderer() if spare.isatty() else structlog.processors.JSONRenderer()
@@ -158,6 +159,8 @@ def serve(
     # that were started for it are closed.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with ExitStack() as stack:
+        gc.freeze()  # what was imported stays until the end
+        stack.callback(gc.unfreeze)
         http_socket = stack.enter_context(closing(listen(host, port, "--port")))
         wire_socket = stack.enter_context(closing(listen(host, wire_port, "--wire-port"))) if wire else None
         services = stack.enter_context(open_services(policy, announce=tell))
@@ -170,6 +173,7 @@ def serve(
             if shadow is not None:
                 services.pipeline.watch(lambda now: renew_shadow(shadow, now.schema, now.policy))
             listener = wire_listener(services, shadow, certificate, plain_text=plain_text, connections=connections)
+        services.warm()  # their imports have run beside all of this
         log_to(sys.stderr)
         signal.signal(signal.SIGHUP, lambda *_: Thread(target=reload_policy, args=(services.pipeline,)).start())
         scheme = "http" if files is None else "https"
