@@ -48,6 +48,7 @@ from server.postprocessing.composition import Composer, Composition
 from server.postprocessing.computed_response import computed_shape
 from server.query import QueryRequest, ResultColumn, StatementShape
 from server.question import Asked, Question, answer_key, words_of
+from server.scheduling.fair_shares import FairQueue
 from server.workers.measure import plan_measurements
 from server.workers.public_reads import PublicReads
 
@@ -62,6 +63,12 @@ class Explain:
 
 
 Planned = Question | Composition | PublicStatement | Explain
+
+
+_TURNS = FairQueue(places=2)
+"""Planning occupies the interpreter: more at once would end no sooner, and would delay the event loop."""
+
+_WAIT_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -94,14 +101,15 @@ class Planning:
             return known
         if explained(request.sql) is not None:
             return Explain()
-        statement = self._read(request.sql, request.search_path)
-        try:
-            if not names_private_table(statement.tree, self.schema, self.policy, request.search_path):
-                return self._public(statement, request)
-            question = self._of_select(private_select(statement), request, asked.data_version)
-        except (UnsupportedSQL, InvalidSyntax) as refusal:
-            return self.compositions.put(asked, self._composed(statement, request, refusal))
-        return self.questions.put(asked, question)
+        with _TURNS.turn(request.analyst, _WAIT_S):
+            statement = self._read(request.sql, request.search_path)
+            try:
+                if not names_private_table(statement.tree, self.schema, self.policy, request.search_path):
+                    return self._public(statement, request)
+                question = self._of_select(private_select(statement), request, asked.data_version)
+            except (UnsupportedSQL, InvalidSyntax) as refusal:
+                return self.compositions.put(asked, self._composed(statement, request, refusal))
+            return self.questions.put(asked, question)
 
     def planned_lately(self, request: QueryRequest) -> Question | None:
         """The remembered question of a request, found by a few ledger reads; None if none is remembered."""
@@ -109,7 +117,8 @@ class Planning:
 
     def question(self, request: QueryRequest) -> Question:
         """Parse, bind and plan a query that is one question over private tables. Raises: PlannerError."""
-        return self._of_select(private_select(self._read(request.sql, request.search_path)), request)
+        with _TURNS.turn(request.analyst, _WAIT_S):
+            return self._of_select(private_select(self._read(request.sql, request.search_path)), request)
 
     def of_bound(
         self,
@@ -190,23 +199,22 @@ class Planning:
     def _shape(
         self, sql: str, search_path: tuple[str, ...] | None, analyst: str, given: tuple[str | None, ...]
     ) -> StatementShape:
-        statement = self._read(sql, search_path)
-        try:
-            tree: exp.Query = statement.tree
-            if names_private_table(tree, self.schema, self.policy, search_path):
-                tree = private_select(statement)
-            else:
-                check_public(statement)
-            found = describe(tree, self.schema, self.policy, search_path, given)
-        except (UnsupportedSQL, InvalidSyntax):
-            composed = self._composer.described(statement, search_path, given)
-            if composed is None:
-                raise
-            return computed_shape(
-                composed, self.reads.computed(self.backend, composed.statement, analyst, rows=False)
-            )
-        columns = tuple(ResultColumn(one.name, one.type) for one in found.outputs)
-        return StatementShape(found.parameters, columns, tuple(map(is_noisy, found.outputs)))
+        with _TURNS.turn(analyst, _WAIT_S):
+            statement = self._read(sql, search_path)
+            try:
+                tree: exp.Query = statement.tree
+                if names_private_table(tree, self.schema, self.policy, search_path):
+                    tree = private_select(statement)
+                else:
+                    check_public(statement)
+                found = describe(tree, self.schema, self.policy, search_path, given)
+                columns = tuple(ResultColumn(one.name, one.type) for one in found.outputs)
+                return StatementShape(found.parameters, columns, tuple(map(is_noisy, found.outputs)))
+            except (UnsupportedSQL, InvalidSyntax):
+                composed = self._composer.described(statement, search_path, given)
+                if composed is None:
+                    raise
+        return computed_shape(composed, self.reads.computed(self.backend, composed.statement, analyst, rows=False))
 
     @cached_property
     def catalog(self) -> Catalog:

@@ -15,7 +15,8 @@ from sqlglot import exp
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.time import format_time
 
-from planner.errors import InvalidSyntax
+from planner.errors import InvalidSyntax, StatementTooComplex
+from planner.limits import MAX_WORDS
 from planner.parsing.lexer import Lexeme
 from planner.sql.constant_intervals import written_interval
 from planner.sql.datetimes import date_form, moment_text, read_date
@@ -78,7 +79,11 @@ def _elements(array: exp.Expr, kind: exp.DataType | None) -> list[exp.Expr] | No
     if isinstance(array, exp.Array):
         return [_typed(element, kind) for element in array.expressions]
     if isinstance(array, exp.Literal) and array.is_string:
-        texts = array_elements(array.name, most=len(array.name))  # the statement's length is limited
+        most = 2 * MAX_WORDS  # as in an IN list, where a literal counts half
+        texts = array_elements(array.name, most)
+        if texts is not None and len(texts) > most:
+            message = f"the array has more than {most:,} elements"
+            raise StatementTooComplex(message, hint="ask several shorter questions", at=array)
         return None if texts is None else [_typed(_element(text, array), kind) for text in texts]
     if isinstance(array, exp.Parameter):
         array.meta[BOUND_ARRAY] = True

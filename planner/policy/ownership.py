@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 
 from planner.policy.declared import with_declared_keys
@@ -99,6 +100,16 @@ class Ownership:
     def foreign_keys(self, table: str) -> tuple[ForeignKey, ...]:
         """All references of the table's rows, owning or not."""
         return self._references.get(table, ())
+
+    def reached(self, tables: Iterable[str]) -> frozenset[str]:
+        """These tables, and all that their references lead to: what is proved of rows rests on the keys of these."""
+        seen, waiting = set[str](), [*tables]
+        while waiting:
+            name = waiting.pop()
+            if name not in seen:
+                seen.add(name)
+                waiting += [key.references for key in self.foreign_keys(name)]
+        return frozenset(seen)
 
     def paths(self) -> tuple[str, ...]:
         """Units and owning foreign keys, a sentence each, for administrators to compare."""

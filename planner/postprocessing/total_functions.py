@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
+from functools import cache
 
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
@@ -143,9 +144,10 @@ def _add_types(tree: exp.Query, columns: Iterable[tuple[str, str]]) -> None:
     for name, kind in columns:
         known.setdefault(name, set()).add(kind)
     for _ in range(_LEVELS):
+        before = {name: len(kinds) for name, kinds in known.items()}
         for node in nodes(tree):
             kinds = known.get(fold(node.this), ()) if _is_named(node) else ()
-            node.type = next(iter(kinds)) if len(kinds) == 1 else None
+            node.type = _built(next(iter(kinds))) if len(kinds) == 1 else None
         inside = [node.this for node in reversed(nodes(tree)) if isinstance(node, exp.Cast)]
         for part in (*inside, tree):  # a cast has its type, so the annotation does not look into it
             with suppress(SqlglotError):
@@ -156,6 +158,14 @@ def _add_types(tree: exp.Query, columns: Iterable[tuple[str, str]]) -> None:
             for place, item in enumerate(select.expressions):
                 if not item.is_star and (kind := _kind(item.unalias())):
                     known.setdefault(listed[place] if place < len(listed) else output_name(item), set()).add(kind)
+        if before == {name: len(kinds) for name, kinds in known.items()}:
+            break  # the next level would find the same
+
+
+@cache
+def _built(kind: str) -> exp.DataType:
+    """The parser library's type of a name; trees share it."""
+    return exp.DataType.build(kind)
 
 
 def _is_named(node: exp.Expr) -> bool:

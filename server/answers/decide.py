@@ -121,7 +121,7 @@ class Deciding:
             return ShowNothing(question)
         if question.only_names_groups:
             return ListGroups(question)
-        refuse_unchecked(self.planning.schema, self.planning.ledger)
+        refuse_unchecked(self.planning.schema, self.planning.policy, self.planning.ledger, question.plan)
         charge = question.charge(request)
         if request.reuse == "never":
             charge = self.cached.anew(charge)

@@ -256,7 +256,7 @@ class Running:
         groups = partial(planning.groups, analyst=charge.analyst, cancelled=cancelled)
         with self.outage.watched(partial(planning.backend.check_schema, question.query.fingerprint), cancelled):
             check_groups(question.plan, question.query, question.measuring, groups)
-            refuse_unchecked(planning.schema, planning.ledger)
+            refuse_unchecked(planning.schema, planning.policy, planning.ledger, question.plan)
 
     def _released(
         self, work: Measure, cancelled: Cancelled, reservation: Reservation, served: Mapping[str, Served]

@@ -171,7 +171,7 @@ class FairQueue:
                 left = end - time.monotonic()
                 if left <= 0:
                     hint = "try again later; nothing was charged"
-                    raise TooManyQueries("every worker is busy", hint=hint)
+                    raise TooManyQueries("the proxy is busy with other questions", hint=hint)
                 self._change.wait(min(_LOOK_UP_S, left))
         finally:
             self._waiting.remove(own)

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
+import structlog
 from fastapi import FastAPI
 
-from planner.errors import PolicyInvalid
 from planner.examine_views import check_declared_views
 from planner.policy.declared import with_declared_keys
 from planner.policy.policy import Policy
@@ -44,6 +44,8 @@ from server.workers.public_reads import PublicReads, public_limits
 _STARTUP_STATEMENT_MS = 10_000
 _SOON_S = 1.0
 _NO_TIMEOUT_MS = 0  # counting takes as long as the tables are large
+
+_log = structlog.get_logger("noisegate.policy")
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,9 @@ def open_services(
     stack = ExitStack()
     try:
         accept(Change.to(prepared.file, prepared.schema, ledger), ledger, Act("proxy", "start"))
-        check_keys(prepared, ledger, Act("proxy", "start"))
+        shared = check_keys(prepared, ledger, Act("proxy", "start"))
+        if shared is not None:
+            announce(f"warning: {shared}; questions that rest on it are refused. Next: noisegate policy check")
         note_first(prepared.file.policy, policy_path, ledger, Act("proxy", "start"))
         with ThreadPoolExecutor(1) as beside:
             ranged = beside.submit(prepared.ranged)
@@ -155,10 +159,11 @@ def question_keys(policy: Policy, folder: Path) -> QuestionKeys | None:
     return None if named is None else QuestionKeys.read(folder / named)
 
 
-def check_keys(prepared: Prepared, ledger: Ledger, act: Act) -> None:
+def check_keys(prepared: Prepared, ledger: Ledger, act: Act) -> str | None:
     """Count the declared keys, unless the ledger has a record for this data version.
 
-    Raises: PolicyInvalid if several rows share a key; BackendUnavailable, BackendFailed.
+    Returns: which keys several rows share; None if all hold.
+    Raises: BackendUnavailable, BackendFailed.
     Cost: one sort of the table per key.
     """
     policy = prepared.file.policy
@@ -166,9 +171,8 @@ def check_keys(prepared: Prepared, ledger: Ledger, act: Act) -> None:
         if custody.schema(policy.namespaces).version != prepared.schema.version:
             raise BackendUnavailable("the database's files changed during the check", hint="try again")
         shared = verify_keys(custody, prepared.schema, ledger, act)
-    if shared:
-        what = "several rows share" if not prepared.schema.version else "several rows share, or have no"
-        raise PolicyInvalid(f"{what} {', '.join(dict.fromkeys(shared))}, which the policy declares as a key")
+    what = "several rows share" if not prepared.schema.version else "several rows share, or have no"
+    return f"{what} {', '.join(shared)}, which the policy declares as a key" if shared else None
 
 
 def _renew(policy_path: Path, before: Pipeline, act: Act, confirmed: str | None) -> tuple[Pipeline, tuple[str, ...]]:
@@ -183,7 +187,9 @@ def _renew(policy_path: Path, before: Pipeline, act: Act, confirmed: str | None)
         hint = "restart the proxy; the old policy stays in force"
         raise ConfigurationInvalid("database.seconds can only be raised with a restart", hint=hint)
     keys = question_keys(policy, policy_path.parent)  # refused before anything is accepted
-    check_keys(prepared, before.ledger, act)
+    shared = check_keys(prepared, before.ledger, act)
+    if shared is not None:
+        _log.warning("keys shared", message=shared)
     note_first(policy, policy_path, before.ledger, act)
     weaker = accept(Change.to(prepared.file, schema, before.ledger), before.ledger, act, confirmed)
     mirror = open_mirror(policy, schema, prepared.url, policy_path.parent, before.ledger)

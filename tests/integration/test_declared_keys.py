@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,6 +15,7 @@ from planner.policy.declared import believed_keys, with_declared_keys
 from planner.policy.policy import parse_policy
 from planner.policy.validate import validate
 from planner.schema import Schema
+from server.answers.work import Measure
 from server.backends.postgres import connected
 from server.backends.postgres_catalog import read_schema
 from server.backends.postgres_custody import PostgresCustody
@@ -22,7 +24,7 @@ from server.ledger.analyst import Act
 from server.ledger.ledger import Ledger
 from server.pipeline import Pipeline
 from server.policy.check_data import check_policy
-from server.policy.verified_keys import refuse_unchecked, verify_keys
+from server.policy.verified_keys import verify_keys
 from server.query import QueryRequest
 from server.workers.pool import WorkerPool
 from tests.support.backends import FailingBackend
@@ -66,10 +68,11 @@ def test_a_partitioned_table_has_no_key_of_its_own_until_one_is_declared(scratch
     assert believed_keys(with_declared_keys(schema, parse_policy(enforced))) == ()
 
 
-def test_a_shared_key_is_found_and_nothing_is_recorded(
-    owner: psycopg.Connection[Any], scratch_url: str, ledger: Ledger
+def test_a_shared_key_is_found_and_stops_only_what_rests_on_it(
+    owner: psycopg.Connection[Any], scratch_url: str, ledger: Ledger, tmp_path: Path
 ) -> None:
-    policy = parse_policy(POLICY)
+    """Questions over patients rest on no key of visits, but results are owned through their visits."""
+    policy = parse_policy(POLICY.replace("[tables.icd]", '[tables.icd]\nkeys = ["title"]'))
     owner.execute(
         "INSERT INTO visit SELECT id, admitted_at + interval '1 second', discharged_at, patient_id, ward_id, "
         'doctor_id, kind, "order", cost, details FROM visit WHERE id IN (3, 4)'
@@ -81,8 +84,17 @@ def test_a_shared_key_is_found_and_nothing_is_recorded(
         assert verify_keys(PostgresCustody(connection), schema, ledger, ACT) == ("visit.id",)
     (finding,) = [one for one in findings if one.subject == "visit.id"]
     assert (finding.severity, finding.rows) == ("error", 4)
-    with pytest.raises(DataUnchecked):
-        refuse_unchecked(schema, ledger)
+    assert ledger.checked_keys(schema.fingerprint) == {"icd (title)"}
+    pipeline = Pipeline(policy, schema, FailingBackend(tmp_path / "reads"), ledger, cast("WorkerPool", None))
+    for table in ("patient", "prescription"):
+        assert isinstance(pipeline.find(replace(QUESTION, sql=f"SELECT count(*) FROM {table}")), Measure)
+    for sql in (
+        "SELECT count(*) FROM visit",
+        "SELECT count(*) FROM lab_result",
+        "SELECT count(*) FROM patient WHERE EXISTS (SELECT FROM visit WHERE patient_id = patient.id)",
+    ):
+        with pytest.raises(DataUnchecked, match=r"The key visit \(id\)"):
+            pipeline.find(replace(QUESTION, sql=sql))
 
 
 @pytest.mark.usefixtures("owner")

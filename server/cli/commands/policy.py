@@ -223,15 +223,13 @@ def _ledger_at_hand(contract: Policy, path: Path) -> Ledger | None:
 
 
 def _record_keys(findings: Sequence[Finding], schema: Schema, ledger: Ledger, version: int) -> None:
-    """Record in the ledger that the declared keys are unique, if they are; the proxy answers only then."""
-    from planner.policy.declared import believed_keys
-    from server.policy.verified_keys import key_probes
+    """Record in the ledger which declared keys are unique; the proxy answers what rests on these."""
+    from server.policy.verified_keys import unshared
 
-    believed, counted = believed_keys(schema), {probe.subject for probe in key_probes(schema)}
-    if not believed or any(finding.severity == "error" and finding.subject in counted for finding in findings):
-        return
-    ledger.note_checked(version, schema.fingerprint, believed, act("policy check"))
-    tell(f"Recorded in the ledger for data version {version}: {', '.join(map(printable, believed))} are unique.")
+    held = unshared(schema, {finding.subject for finding in findings if finding.severity == "error"})
+    if held:
+        ledger.note_checked(version, schema.fingerprint, held, act("policy check"))
+        tell(f"Recorded in the ledger for data version {version}: {', '.join(map(printable, held))} are unique.")
 
 
 def _periods(contract: Policy, path: Path, custody: Custody, ledger: Ledger) -> list[Finding]:

@@ -82,7 +82,9 @@ def _tuned(
     refuse_weaker(Change.to(prepared.file, schema, ledger))
     try:
         chosen = measures(contract, schema, backend.dialect, table, measure)
-        check_keys(prepared, ledger, by)
+        shared = check_keys(prepared, ledger, by)
+        if shared is not None:
+            raise CommandFailed(shared, hint="`noisegate policy check` says how to list these rows")
         labels = [printable(f"{one.table}.{one.name}") for each in chosen for one in each.measures]
         tell(f"Measuring contributions by {', '.join(labels)}: epsilon {epsilon:g} for all together.")
         record = count(chosen, contract, schema, backend, ledger, epsilon, by, OpendpEntropy())

@@ -141,3 +141,6 @@ def test_the_values_of_a_list_count_half() -> None:
     parse(among(6_500))
     with pytest.raises(StatementTooComplex, match="words and signs"):
         parse(among(6_600))
+    parse(f"SELECT count(*) FROM t WHERE a = ANY('{{{','.join(['1'] * 6_600)}}}')")
+    with pytest.raises(StatementTooComplex, match="more than 6,600 elements"):
+        parse(f"SELECT count(*) FROM t WHERE a = ANY('{{{','.join(['1'] * 6_601)}}}')")
