@@ -129,11 +129,17 @@ class Admission:
     lookups: ThreadPool
     queries: ThreadPool
 
-    async def answer(self, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
+    async def answer(
+        self,
+        request: QueryRequest,
+        cancelled: threading.Event | None = None,
+        repeatable: Callable[[], None] = lambda: None,
+    ) -> QueryResponse:
         """Answer a request.
 
         Args:
           cancelled: set when the client no longer wants the answer.
+          repeatable: called if the answer is a small cached one, which no table of a database changes.
         Raises: TooManyQueries if too many wait already; otherwise what the pipeline raises.
         """
         pipeline = self.in_force()
@@ -141,6 +147,7 @@ class Admission:
         if found is None:
             found = await self.lookups.call_for(request.analyst, pipeline.find, request)
         if isinstance(found, Cached) and found.paid.small:
+            repeatable()
             return pipeline.finish(found, request)
         threads = self.lookups if isinstance(found, Cached) else self.queries
         return await threads.call_for(request.analyst, pipeline.finish, found, request, cancelled)

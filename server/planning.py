@@ -38,6 +38,7 @@ from planner.released_expression import is_noisy
 from planner.rewriting.rewrite import rewrite, write_public
 from planner.schema import Schema
 from planner.sql.trees import tables_of
+from planner.sql.zones import UTC
 from server.backends.backend import Backend, Source
 from server.backends.columns import Domain
 from server.explain.catalog import Catalog, catalog
@@ -114,6 +115,10 @@ class Planning:
     def planned_lately(self, request: QueryRequest) -> Question | None:
         """The remembered question of a request, found by a few ledger reads; None if none is remembered."""
         return self.questions.get(self._asked(request))
+
+    def moment(self, zone: str = UTC) -> datetime:
+        """The time that plans see now, in a session's zone."""
+        return snapped(self.clock(), self.policy.time_grain, zone)
 
     def question(self, request: QueryRequest) -> Question:
         """Parse, bind and plan a query that is one question over private tables. Raises: PlannerError."""
@@ -230,10 +235,8 @@ class Planning:
         return True
 
     def _asked(self, request: QueryRequest) -> Asked:
-        now = snapped(self.clock(), self.policy.time_grain, request.zone)
-        return Asked(
-            words_of(request), now, self.ledger.data_version(), self.policy.facts_hash, self.schema.fingerprint
-        )
+        now, version = self.moment(request.zone), self.ledger.data_version()
+        return Asked(words_of(request), now, version, self.policy.facts_hash, self.schema.fingerprint)
 
     def _read(self, sql: str, search_path: tuple[str, ...] | None) -> Statement:
         """Parse a statement and expand its views."""

@@ -16,6 +16,7 @@ from server.console import pages
 from server.http.exchange import ExchangeMiddleware, add_problem_handlers
 from server.http.metrics import Metrics
 from server.http.openapi import describe
+from server.http.repeated import RepeatedAnswers
 from server.http.routes import admin_accounts, admin_records, analyst, health, query
 from server.http.services import KeyLimits, Rate, Readiness, Services
 from server.ledger.ledger import Ledger
@@ -71,7 +72,7 @@ def create_app(
         # FastAPI would export exceptions with their texts, and exact durations, wherever OpenTelemetry is set up.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
-    metrics = Metrics()
+    metrics, key_limits = Metrics(), KeyLimits(rate)
     lookups = ThreadPool(running=4, waiting=256)
     reads = LedgerReads(ledger, ledger.local, lookups)
     app.state.services = Services(
@@ -92,10 +93,11 @@ def create_app(
         jobs=jobs_kept,
         metrics=metrics,
         readiness=Readiness(lambda: pipeline.current.check_ready()),
-        key_limits=KeyLimits(rate),
+        key_limits=key_limits,
     )
     app.router.routes.extend(_routes())
     add_problem_handlers(app)
     app.openapi = describe(app)  # type: ignore[method-assign]  # how FastAPI documents to do it
-    app.add_middleware(ExchangeMiddleware, metrics=metrics)
+    repeated = RepeatedAnswers(lambda: pipeline.current, ledger, key_limits)
+    app.add_middleware(ExchangeMiddleware, metrics=metrics, repeated=repeated.find)
     return app

@@ -32,6 +32,7 @@ from privacy.registry import why_not_served
 from server.error_table import Problem, problem, row_of
 from server.errors import InvalidRequest, RateLimited, ServerError
 from server.http.metrics import Metrics
+from server.query import Budget
 
 _FRAMES = 5
 _CAUSES = 5
@@ -131,6 +132,7 @@ def fault_text(fault: Mapping[str, object], fields: Collection[str]) -> str:
 DURATION_QUANTUM_MS = 100
 """Logged durations are rounded up to this, since they depend on the data."""
 
+REQUEST_ID = b"x-request-id"
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 _SUCCESS = "00000"
 _SHUTDOWN = "57P01"
@@ -147,6 +149,7 @@ class Exchange:
       analyst: who asks, once authenticated.
       code: the SQLSTATE of the problem, or 00000.
       leave: called at the end of the request.
+      keep: keeps the response, with the budget that it shows, for the next such request.
     """
 
     request_id: str
@@ -154,6 +157,7 @@ class Exchange:
     code: str = _SUCCESS
     status: int = 0
     leave: Callable[[], None] | None = None
+    keep: Callable[[Response, Budget], None] = lambda response, budget: None
 
 
 def exchange_of(scope: Scope) -> Exchange:
@@ -170,11 +174,18 @@ def is_known(scope: Mapping[str, object]) -> bool:
 
 
 class ExchangeMiddleware:
-    """The outermost middleware: opens the Exchange, limits the body, completes the headers, and logs."""
+    """The outermost middleware: opens the Exchange, limits the body, completes the headers, and logs.
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+    Args:
+      repeated: finds the response that a request had before and would have again (`repeated.py`).
+    """
+
+    def __init__(
+        self, app: ASGIApp, metrics: Metrics, repeated: Callable[[Scope, list[Message]], Response | None]
+    ) -> None:
         self._app = app
         self._metrics = metrics
+        self._repeated = repeated
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request; other events (lifespan) pass through."""
@@ -224,7 +235,7 @@ class ExchangeMiddleware:
             async def replay() -> Message:
                 return messages.pop(0) if messages else await receive()
 
-            await self._app(scope, replay, send)
+            await (self._repeated(scope, messages) or self._app)(scope, replay, send)
         except Exception as error:
             _log.error("unforeseen", request_id=exchange.request_id, **exception_summary(error))
             unforeseen = problem(error)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from functools import wraps
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from server.errors import (
     BudgetExhausted,
@@ -55,10 +55,13 @@ from server.ledger.writes.reserve import (
     recover,
     settle,
 )
+from server.lru_cache import LruCache
 from server.query import Budget
 
 _NOTED_FIRST = 2
 """A write may first have to record this many things: the clock, and ended periods."""
+
+_READS, _READS_BYTES = 4096, 16 << 20
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -72,6 +75,45 @@ def _read(work: Callable[Concatenate[Reading, P], T]) -> Callable[Concatenate[Le
         return self._store.read(lambda reading: work(reading, *args, **kwargs))
 
     return method
+
+
+def _read_once(
+    work: Callable[Concatenate[Reading, P], T], lasts: Callable[[T], bool] = bool
+) -> Callable[Concatenate[Ledger, P], T]:
+    """The same for a read of the tables alone, repeated only after a write of any process.
+
+    The state is taken before the read. So what is remembered under the current state was read since the last write.
+
+    Args:
+      lasts: whether a result is remembered, as what nobody guesses is.
+    """
+
+    @wraps(work)
+    def method(self: Ledger, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        state = self._store.state()
+        key = state, work, args, tuple(kwargs.items())
+        found: T | None = None if state is None else self._reads.get(key)
+        if found is None:
+            found = self._store.read(lambda reading: work(reading, *args, **kwargs))
+            if state is not None and lasts(found):
+                self._reads.put(key, found)
+        return found
+
+    return method
+
+
+def _budget_read(reading: Reading, analyst: str) -> tuple[Budget, bool]:
+    """An analyst's own budget, and whether only a write can change it: time renews windows and periods."""
+    account_rows.analyst(reading, analyst)  # an unknown one is refused by that name
+    own = account_rows.balance(reading, analyst_account(analyst))
+    steady = own.terms.window_ms is None and own.terms.renew is None
+    return _budget(own.as_of(reading.at_ms, reading.utc_ms)), steady
+
+
+def _keys_read(reading: Reading, fingerprint: str) -> frozenset[str]:
+    checked = newest_act(reading, KeysChecked)
+    now = checked is not None and checked.version == data_version(reading)
+    return frozenset(checked.keys) if checked and now and checked.fingerprint == fingerprint else frozenset()
 
 
 class Ledger:
@@ -97,6 +139,7 @@ class Ledger:
         self.id = store.id
         self.local = store.local
         self._operations = itertools.count(1)  # next() of it is atomic
+        self._reads: LruCache[Hashable, Any] = LruCache(_READS, _READS_BYTES)
 
     def claim_all(self, charges: Sequence[Charge]) -> tuple[Reservation, ...] | None:
         """Reserve each charge in the accounts of the analyst, the group and the dataset: all charges or none. Durable
@@ -296,30 +339,31 @@ class Ledger:
         """Record a new data version, and the copy that was made of it; returns the version. Spending stays."""
         return self._write(administer.bump_data, act, mirror)
 
-    cached_answer = _read(charge_rows.cached)
+    cached_answer = _read_once(charge_rows.cached)
     paid_among = _read(charge_rows.paid_among)
-    charge_of = _read(charge_rows.by_idempotency_key)
+    charge_of = _read_once(charge_rows.by_idempotency_key)
     answers_to = _read(charge_rows.answered)
     charges = _read(charge_rows.records)
     newest_charges = _read(charge_rows.newest)
     entries = _read(read_entries)
     tunings = _read(tuning.tunings)
-    analyst = _read(account_rows.analyst)
+    analyst = _read_once(account_rows.analyst)
     analysts = _read(account_rows.analysts)
-    analyst_by_key = _read(account_rows.by_key)
+    analyst_by_key = _read_once(account_rows.by_key)
     is_disabled = _read(account_rows.is_disabled)
     scram_verifier = _read(account_rows.scram_verifier)
-    data_version = _read(data_version)
+    data_version = _read_once(data_version)
     vitals = _read(vitals)
+
+    def state(self) -> Hashable | None:
+        """A value that is another one after any write of any process; None if to know it takes a read."""
+        return self._store.state()
 
     def budget(self, analyst: str) -> Budget:
         """The analyst's own budget and what is left, rounded down. Raises UnknownAnalyst."""
+        return self._own_budget(analyst)[0]
 
-        def own(reading: Reading) -> Balance:
-            account_rows.analyst(reading, analyst)  # an unknown one is refused by that name
-            return account_rows.balance(reading, analyst_account(analyst)).as_of(reading.at_ms, reading.utc_ms)
-
-        return _budget(self._store.read(own))
+    _own_budget = _read_once(_budget_read, lambda found: found[1])
 
     def remaining_questions(self, analyst: str) -> RemainingQuestions:
         """The accounts that pay for an analyst, and the remaining questions at the price of the last ten."""
@@ -367,12 +411,9 @@ class Ledger:
           fingerprint: of the schema.
         """
 
-        def keys(reading: Reading) -> frozenset[str]:
-            checked = newest_act(reading, KeysChecked)
-            now = checked is not None and checked.version == data_version(reading)
-            return frozenset(checked.keys) if checked and now and checked.fingerprint == fingerprint else frozenset()
+        return self._checked_keys(fingerprint)
 
-        return self._store.read(keys)
+    _checked_keys = _read_once(_keys_read)
 
     def check_writable(self) -> None:
         """Check that a charge could be written now, without writing one.

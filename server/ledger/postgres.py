@@ -318,6 +318,9 @@ class PostgresStore:
         self._closed = False
         self.id: str = self.read(lambda view: str(view.rows("SELECT id FROM identity")[0][0]))
 
+    def state(self) -> None:
+        """Unknown without a read."""
+
     def write(self, work: Callable[[Writing], T]) -> T:
         """Do the work in one transaction, and repeat it after a conflict or a lost connection."""
         with self._write_lock:

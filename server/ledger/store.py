@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from string import Template
 from typing import Any, Protocol, TypeVar, cast
@@ -142,6 +142,12 @@ class Store(Protocol):
     @property
     def instance(self) -> str:
         """The id of this open store; every reservation records it."""
+        ...
+
+    def state(self) -> Hashable | None:
+        """A value that is another one after any write of any process; None if to know it takes a read. Raises as
+        `write`.
+        """
         ...
 
     def write(self, work: Callable[[Writing], T]) -> T:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from asyncio import Event
 from contextlib import ExitStack
 from typing import Annotated, Any, Self
 
@@ -202,7 +203,12 @@ async def query(
     form = accepted(accept)
     wait_s = preferred_wait(prefer)
     if wait_s is None:
-        return await written(await services.admission.answer(question), form, analyst, services.outgoing)
+        repeatable = Event()
+        answer = await services.admission.answer(question, repeatable=repeatable.set)
+        response = await written(answer, form, analyst, services.outgoing)
+        if repeatable.is_set() and form == JSON and not body.practice and not isinstance(response, AnswerStream):
+            exchange_of(request.scope).keep(response, answer.budget)
+        return response
     job = services.jobs.start(analyst, lambda cancelled: services.admission.answer(question, cancelled))
     if await services.jobs.wait(job, wait_s):
         return await written(services.jobs.take(job), form, analyst, services.outgoing)

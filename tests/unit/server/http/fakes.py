@@ -96,6 +96,7 @@ class FakePipeline(ReloadablePipeline):
     reloads: list[tuple[Act, str | None]] = field(default_factory=list)
 
     policy = SimpleNamespace(hash="0" * 64, delta_of_analyst=1e-7)
+    planning = SimpleNamespace(moment=lambda: None)
     question_keys = None
 
     @property
@@ -156,6 +157,9 @@ class FakeKeys:
 
     def __init__(self, role: Role = "analyst") -> None:
         self.role = role
+
+    def state(self) -> None:
+        return None
 
     def analyst_by_key(self, key_hash_: str) -> str | None:
         return "ada" if key_hash_ == key_hash(KEY) else None
