@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from planner.binding.bound_query import BoundQuery
 from planner.errors import PlannerError
 from planner.parsing.explain import explained
+from planner.plan import BackendQuery
 from planner.planning.person_tables import with_person_tables
 from planner.public.relation import PublicStatement
-from planner.sensitivity.provenance import provenance
+from planner.sensitivity.provenance import Provenance, provenance
+from privacy.mechanisms.sums import GroupsOfKinds
 from server.answers.decide import Deciding, serves
 from server.answers.derived import DerivedAnswer, reuse_explained
 from server.answers.periods.summed_response import explained_days
 from server.answers.proposals import by_accuracy
-from server.answers.proposals.expectation import expected
+from server.answers.proposals.expectation import Expected, expected
 from server.answers.work import (
     Cached,
     Compose,
@@ -35,6 +38,7 @@ from server.errors import BudgetExhausted, ServerError
 from server.explain.explanation import explanation, nothing_measured
 from server.explain.explanation_text import explanation_answer
 from server.ledger.writes.refusal import OF_DATASET
+from server.lru_cache import LruCache
 from server.postprocessing.computed_response import composed_explanation
 from server.query import CannotPay, Explanation, QueryRequest, QueryResponse
 from server.question import Question
@@ -83,6 +87,8 @@ def cannot_pay(
 
 _ON_MIRROR = "The rows, or sums over them, are read from the mirror, a copy of them, for the same price."
 
+_REMEMBERED, _REMEMBERED_BYTES = 256, 8 << 20
+
 OfQuestion = Cached | Derived | Measure | Summed | ListGroups | ShowNothing
 
 
@@ -92,9 +98,15 @@ class Explaining:
 
     Attributes:
       deciding: decides it, and reads public tables.
+      told: recent explanations, by everything that they depend on.
+      likely: recent predictions, by question and the earlier answer that they follow from.
     """
 
     deciding: Deciding
+    told: LruCache[tuple[object, ...], Explanation] = field(
+        default_factory=lambda: LruCache(_REMEMBERED, _REMEMBERED_BYTES)
+    )
+    likely: LruCache[tuple[object, ...], Expected] = field(default_factory=lambda: LruCache(_REMEMBERED))
 
     def explain(self, request: QueryRequest) -> Explanation:
         """Explain what a query would do and cost. Reads public tables at most, charges nothing."""
@@ -161,26 +173,21 @@ class Explaining:
 
     def _of_question(self, work: OfQuestion, request: QueryRequest) -> Explanation:
         question, planning = work.question, self.deciding.planning
-        plan, rewritten, measuring, bound = question.plan, question.query, question.measuring, question.bound
-        assert bound is not None, "the pipeline plans bound questions"
         domain = planning.groups_of(question, request.analyst)
-        beside = planning.beside(question.tables)
-        persons = with_person_tables(bound, beside.schema, beside.policy)
-        found = provenance(persons.query, persons.schema, persons.policy)
         n_groups = len(domain)
         if isinstance(work, ShowNothing):
-            return nothing_measured(persons.query, found, plan, n_groups, no_group=work.no_group)
-        check_explained(plan, rewritten, measuring, n_groups)
-        whole = plan_measurements(replace(plan, sampling=None), planning.policy)
+            return nothing_measured(*self._asked(question), question.plan, n_groups, no_group=work.no_group)
         source = planning.source(question)
-        if isinstance(source, MirrorFirst):
-            plan, rewritten = replace(plan, notes=(*plan.notes, _ON_MIRROR)), source.query
-        if isinstance(work, Summed):
-            plan = replace(plan, notes=(*plan.notes, explained_days(work.days)))
-        kinds = () if rewritten.discovered else groups_of_kinds(plan.bounds.kinds, domain)
-        measured = measuring.of_kinds(kinds)
-        told = explanation(persons.query, found, plan, rewritten, measured, n_groups, whole, kinds)
-        likely = expected(planning.ledger, question, request.analyst)
+        mirrored = source.query if isinstance(source, MirrorFirst) else None
+        days = explained_days(work.days) if isinstance(work, Summed) else None
+        read = mirrored or question.query
+        kinds = () if read.discovered else groups_of_kinds(question.plan.bounds.kinds, domain)
+        key = question.serial, question.answer_key, n_groups, kinds, mirrored, days
+        told = self.told.get(key)
+        if told is None:
+            notes = tuple(note for note in (mirrored and _ON_MIRROR, days) if note)
+            told = self.told.put(key, self._measured(question, read, notes, n_groups, kinds))
+        likely = expected(planning.ledger, question, request.analyst, self.likely)
         derived = isinstance(work, Derived) or (isinstance(work, Summed) and not measures(work))
         return replace(
             told,
@@ -188,8 +195,25 @@ class Explaining:
             derived=derived,
             paid=isinstance(work, Cached),
             relative_errors=likely.relative_errors,
-            likely_clipped=1.0 if clipped_by_rule(plan, domain) else likely.clipped,
+            likely_clipped=1.0 if clipped_by_rule(question.plan, domain) else likely.clipped,
         )
+
+    def _measured(
+        self, question: Question, read: BackendQuery, notes: tuple[str, ...], n_groups: int, kinds: GroupsOfKinds
+    ) -> Explanation:
+        """Explain what would be measured: a function of its arguments under one policy, and public."""
+        plan, measuring = question.plan, question.measuring
+        bound, found = self._asked(question)
+        check_explained(plan, question.query, measuring, n_groups)
+        whole = plan_measurements(replace(plan, sampling=None), self.deciding.planning.policy)
+        plan = replace(plan, notes=(*plan.notes, *notes))
+        return explanation(bound, found, plan, read, measuring.of_kinds(kinds), n_groups, whole, kinds)
+
+    def _asked(self, question: Question) -> tuple[BoundQuery, Provenance]:
+        """The bound query with the tables of people, and its owners."""
+        beside = self.deciding.planning.beside(question.tables)
+        persons = with_person_tables(question.whole_bound, beside.schema, beside.policy)
+        return persons.query, provenance(persons.query, persons.schema, persons.policy)
 
     @staticmethod
     def _reuse(work: OfQuestion, question: Question, request: QueryRequest) -> str | None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Literal
 
+from server.lru_cache import LruCache
 from server.query import Budget, Explanation, QueryResponse, ResultColumn, privacy_text
 
 EXPLANATION = (ResultColumn("QUERY PLAN", "text"),)
@@ -89,13 +90,21 @@ def explanation_answer(
     explanation: Explanation, form: Literal["text", "json"], budget: Budget, request_id: str
 ) -> QueryResponse:
     """The answer to EXPLAIN: rows of text, or one document; free and without noise."""
-    if form == "json":
-        lines = [_document(explanation)]
-    else:
-        lines = [part for line in "\n".join(_lines(explanation)).splitlines() for part in broken(line)]
-    rows = tuple((line,) for line in lines)
+    key = explanation, form
+    rows = _SHOWN.get(key) or _SHOWN.put(key, tuple((line,) for line in _shown(explanation, form)))
     columns = [(column.name, column.type) for column in EXPLANATION]
     return QueryResponse.exact(columns, rows, budget, request_id, ())
+
+
+_SHOWN: LruCache[tuple[Explanation, str], tuple[tuple[str], ...]] = LruCache(64, 8 << 20)
+
+
+def _shown(explanation: Explanation, form: str) -> Iterator[str]:
+    if form == "json":
+        yield _document(explanation)
+        return
+    for line in "\n".join(_lines(explanation)).splitlines():
+        yield from broken(line)
 
 
 def _document(explanation: Explanation) -> str:

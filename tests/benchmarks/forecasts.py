@@ -13,6 +13,7 @@ from typing import cast
 
 from server.answers.proposals.expectation import expected
 from server.ledger.ledger import Ledger
+from server.lru_cache import LruCache
 from server.query import QueryResponse
 from server.results.response import response
 from tests.benchmarks.everyday.asking import Asking
@@ -45,7 +46,8 @@ def _of(asking: Asking, aggregate: str, key: str) -> Iterator[tuple[bool, bool, 
             question, released = asking.answered(aggregate, key, epsilon)
             answer = response(question.plan, released.domain, released.noisy, asking.budget, "benchmark")
             own = _typical(answer)
-            (error,) = expected(cast("Ledger", asking.telling(*told)), question, "ada").relative_errors
+            ledger = cast("Ledger", asking.telling(*told))
+            (error,) = expected(ledger, question, "ada", LruCache(1)).relative_errors
             most = math.inf if error.most is None else error.most
             least = math.inf if error.typical is None else error.typical
             yield own <= most, own <= least, most / own if own else math.inf

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from statistics import fmean, median
 
@@ -18,7 +19,9 @@ from server.answers.encoding import decoded
 from server.answers.released import Released
 from server.backends.columns import Domain
 from server.explain.mechanism_reasons import shared_by_selected
+from server.ledger.charge import ChargeRecord
 from server.ledger.ledger import Ledger
+from server.lru_cache import LruCache
 from server.query import Budget, Interval, QueryResponse, RelativeError
 from server.question import Question
 from server.results.evaluate import releases_used
@@ -47,19 +50,25 @@ class Known:
 
 def known_answers(ledger: Ledger, analyst: str, plan_hash: str) -> list[Known]:
     """Return the analyst's newest paid answers to a query. Other analysts' answers would tell what they contain."""
-    found = []
+    return [_known(*found) for found in _paid(ledger, analyst, plan_hash)]
+
+
+def _paid(ledger: Ledger, analyst: str, plan_hash: str) -> Iterator[tuple[ChargeRecord, bytes]]:
     for record in ledger.answers_to(analyst, plan_hash, limit=_LOOKED_AT):
         cached = ledger.cached_answer(record.charge.answer_key, analyst)
         if cached is not None and cached.paid:
-            charge = record.charge
-            known = Known(record.number, charge.epsilon, charge.answer_key, decoded(cached.answer), charge.delta)
-            found.append(known)
-    return found
+            yield record, cached.answer
+
+
+def _known(record: ChargeRecord, answer: bytes) -> Known:
+    charge = record.charge
+    return Known(record.number, charge.epsilon, charge.answer_key, decoded(answer), charge.delta)
 
 
 def known_answer(ledger: Ledger, analyst: str, plan_hash: str) -> Known | None:
     """Return the newest of `known_answers`."""
-    return next(iter(known_answers(ledger, analyst, plan_hash)), None)
+    found = next(_paid(ledger, analyst, plan_hash), None)
+    return None if found is None else _known(*found)
 
 
 _MOST_CELLS = 100_000
@@ -78,11 +87,15 @@ class Expected:
     clipped: float | None = None
 
 
-def expected(ledger: Ledger, question: Question, analyst: str) -> Expected:
+def expected(
+    ledger: Ledger, question: Question, analyst: str, remembered: LruCache[tuple[object, ...], Expected]
+) -> Expected:
     """Predict from an earlier answer how accurate a new one will be.
 
     That is, relative errors per column, and the share of the answer's rows that will be marked `clipped`.
 
+    Args:
+      remembered: predictions by question and by the charge of the earlier answer, which never changes.
     Returns: nothing without an earlier answer, or if the width of an interval is known only after the measurement.
     Cost: a read of the ledger, and the computation of one answer; no private row is read.
     """
@@ -92,13 +105,18 @@ def expected(ledger: Ledger, question: Question, analyst: str) -> Expected:
         and all(release.ranked is None for release in plan.releases)
         and MECHANISMS[plan.mechanism].two_sided
     )
-    known = known_answer(ledger, analyst, question.plan_hash) if public and plan.sampling is None else None
-    if known is None:
+    paid = next(_paid(ledger, analyst, question.plan_hash), None) if public and plan.sampling is None else None
+    if paid is None:
         return Expected()
-    answer = expected_answer(question, known.released)
+    key = question.serial, question.answer_key, paid[0].number
+    return remembered.get(key) or remembered.put(key, _expected(question, decoded(paid[1])))
+
+
+def _expected(question: Question, released: Released) -> Expected:
+    answer = expected_answer(question, released)
     if not 0 < answer.n_cells <= _MOST_CELLS:
         return Expected()
-    before = response(plan, known.released.domain, known.released.noisy, NOBODY, "")
+    before = response(question.plan, released.domain, released.noisy, NOBODY, "")
     found = []
     for place, column in enumerate(answer.columns):
         now, own = _parts(answer, place), _parts(before, place)

@@ -8,6 +8,7 @@ import pytest
 
 from server.answers.proposals.expectation import Expected, expected
 from server.backends.columns import Domain
+from server.lru_cache import LruCache
 from server.query import QueryRequest, RelativeError
 from tests.unit.server.answers.proposals.test_propose import COUNT, Office, half_width
 
@@ -16,7 +17,8 @@ BY_PRIORITY = "SELECT r_name, count(*) FROM orders JOIN customer ON o_custkey = 
 
 
 def told(office: Any, sql: str = COUNT, epsilon: float = 1.0, analyst: str = "ada") -> Expected:
-    return expected(office.ledger, office.question(QueryRequest(analyst, sql, epsilon=epsilon)), analyst)
+    question = office.question(QueryRequest(analyst, sql, epsilon=epsilon))
+    return expected(office.ledger, question, analyst, LruCache(1))
 
 
 def found(office: Any, sql: str = COUNT, epsilon: float = 1.0, analyst: str = "ada") -> tuple[RelativeError, ...]:
