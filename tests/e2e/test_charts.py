@@ -136,7 +136,7 @@ def redraw(page: Page, body: Any) -> None:
 
 
 def serve(route: Route, body: Any) -> None:
-    path = route.request.url.removeprefix(ADDRESS)
+    path = route.request.url.removeprefix(ADDRESS).partition("?")[0]
     if path.startswith("/v1/"):
         said = {"/v1/query": body, **STUBS}.get(path)
         route.fulfill(status=200 if said else 400, json=said or REFUSAL)

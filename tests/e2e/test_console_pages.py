@@ -59,16 +59,22 @@ def test_numbers_that_are_keys_have_no_separators(
         assert ("○" in rows[1][1], "↑" in rows[1][1]) == (True, False)
 
 
-def test_weeks_are_listed_by_who_spent_most(page: Page) -> None:
+def test_totals_are_listed_by_who_spent_most_for_each_week_or_day(page: Page) -> None:
     script = """(() => {
       const table = document.body.appendChild(Object.assign(document.createElement("table"), { id: "weeks" }));
       const weeks = new m.Weeks();
       const at = { state: "committed", reserved_at_ms: a[1] };
       for (const [analyst, epsilon] of a[0]) weeks.add({ ...at, analyst, epsilon });
-      weeks.draw();
-      const found = [...table.querySelectorAll("tbody tr")].map((row) => row.firstChild.innerText);
+      weeks.add({ ...at, analyst: "bob", epsilon: 0.25, reserved_at_ms: a[1] + 86_400_000 });
+      const found = ["week", "day"].map((period) => {
+        weeks.draw(period);
+        return [...table.querySelectorAll("tbody tr")].map((row) => [...row.children].map((cell) => cell.innerText));
+      });
       table.remove();
       return found;
     })()"""
     charges = [["ada", 1.0], ["zoe", 5.0], ["bob", 1.0], ["ada", 0.5]]
-    assert run(page, "admin/charges.js", script, charges, NOW) == ["zoe", "ada", "bob"]
+    monday = 1_780_272_000_000
+    by_week, by_day = run(page, "admin/charges.js", script, charges, monday)
+    assert by_week == [["zoe", "5", "5"], ["ada", "1.5", "1.5"], ["bob", "1.25", "1.25"]]
+    assert by_day == [["zoe", "–", "5", "5"], ["ada", "–", "1.5", "1.5"], ["bob", "0.25", "1", "1.25"]]

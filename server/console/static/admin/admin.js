@@ -30,7 +30,9 @@ async function load() {
   byId("dataset").textContent = `${schema.dataset} administration`;
   drawAccounts(accounts, spending);
   analysts.draw(holders, changes);
-  weeks.draw();
+  const period = byId("period");
+  weeks.draw(period.value);
+  period.onchange = () => weeks.draw(period.value);
   drawCharges(charges, dataset.keeps_questions);
   drawLog(acts);
   drawPolicy(dataset, schema, acts);

@@ -1,10 +1,10 @@
-// What questions cost: by analyst and week, and one by one.
+// What questions cost: by analyst and week or day, and one by one.
 
 import { byId, element, show } from "../common/dom.js";
 import { amount, small, zoned } from "../common/format.js";
 import { attempt, fill, get } from "./office.js";
 
-const WEEKS = 8;
+const PERIODS = 8;
 const DAY_MS = 86_400_000;
 
 // Sums of all charges, updated page by page; charges that were given back do not count.
@@ -15,20 +15,21 @@ export class Weeks {
 
   add({ analyst, epsilon, state, reserved_at_ms: at }) {
     if (state === "released") return;
-    const week = monday(at);
+    const day = Math.floor(at / DAY_MS);
     const own = this.sums.get(analyst) ?? new Map();
-    own.set(week, (own.get(week) ?? 0) + epsilon);
+    own.set(day, (own.get(day) ?? 0) + epsilon);
     this.sums.set(analyst, own);
   }
 
-  draw() {
-    const weeks = [...new Set([...this.sums.values()].flatMap((own) => [...own.keys()]))].sort().slice(-WEEKS).reverse();
-    const rows = [...this.sums].map(([analyst, own]) => [analyst, own, [...own.values()].reduce((sum, value) => sum + value, 0)])
-      .sort(([one, , first], [other, , second]) => second - first || one.localeCompare(other));
+  draw(period = "week") {
+    const first = period === "week" ? monday : (day) => day;
+    const all = [...this.sums].map(([analyst, own]) => [analyst, d3.rollup(own, (days) => d3.sum(days, ([, epsilon]) => epsilon), ([day]) => first(day)), d3.sum(own.values())]);
+    const periods = d3.sort(new Set(all.flatMap(([, own]) => [...own.keys()]))).slice(-PERIODS).reverse();
+    const rows = all.sort(([one, , first], [other, , second]) => second - first || one.localeCompare(other));
     const cell = (value) => (value ? amount(value) : "–");
-    fill("weeks", ["Analyst", ...weeks.map(named), "All weeks"], rows.map(([analyst, own, sum]) => [
-      analyst, ...weeks.map((week) => cell(own.get(week))), amount(sum),
-    ]), [...weeks.map((_, place) => place + 1), weeks.length + 1]);
+    fill("weeks", ["Analyst", ...periods.map(named), "In all"], rows.map(([analyst, own, sum]) => [
+      analyst, ...periods.map((period) => cell(own.get(period))), amount(sum),
+    ]), [...periods.map((_, place) => place + 1), periods.length + 1]);
   }
 }
 
@@ -53,14 +54,13 @@ export class Spending {
   }
 }
 
-function named(week) {
-  return new Date(`${week}T00:00Z`).toLocaleDateString("en", { day: "numeric", month: "short", timeZone: "UTC" });
+function named(day) {
+  return new Date(day * DAY_MS).toLocaleDateString("en", { day: "numeric", month: "short", timeZone: "UTC" });
 }
 
-// The Monday of a time's week, in UTC.
-function monday(ms) {
-  const day = Math.floor(ms / DAY_MS);
-  return new Date((day - ((day + 3) % 7)) * DAY_MS).toISOString().slice(0, 10);
+// The Monday of a day's week, in UTC; days count from 1970.
+function monday(day) {
+  return day - ((day + 3) % 7);
 }
 
 const HEADS = ["Number", ["When", "hour"], "Analyst", ["Epsilon", "epsilon"], ["Delta", "delta"], ["State", "state"], ["Mechanism", "mechanism"], ["Request", "request"]];
