@@ -26,7 +26,7 @@ from server.workers.pool import WorkerLimits
 ROOT = Path(__file__).parents[2]
 COMPOSE_TEXT = (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
 COMPOSE: dict[str, Any] = yaml.safe_load(COMPOSE_TEXT)
-PROXY, DATABASE = COMPOSE["services"]["proxy"], COMPOSE["services"]["database"]
+PROXY, DATABASE, BALANCER = (COMPOSE["services"][name] for name in ("proxy", "database", "balancer"))
 KUBERNETES: dict[str, dict[str, Any]] = {
     document["kind"]: document for document in yaml.safe_load_all((ROOT / "deploy" / "kubernetes.yaml").read_text())
 }
@@ -88,13 +88,15 @@ def test_what_the_image_copies_exists_and_is_not_ignored() -> None:
 
 
 def test_every_image_has_an_exact_tag() -> None:
-    images = [words.split()[0] for words in of("FROM")] + [DATABASE["image"]]
+    images = [words.split()[0] for words in of("FROM")] + [DATABASE["image"], BALANCER["image"]]
     for image in images:
-        assert re.fullmatch(r"postgres:\d+\.\d+-\w+|python:\d+\.\d+\.\d+-slim-\w+", image), f"{image} moves"
+        assert re.fullmatch(r"haproxy:\d+\.\d+\.\d+|postgres:\d+\.\d+-\w+|python:\d+\.\d+\.\d+-slim-\w+", image), (
+            f"{image} moves"
+        )
 
 
 def test_every_service_has_a_health_check() -> None:
-    assert set(COMPOSE["services"]) == {"database", "proxy"}
+    assert set(COMPOSE["services"]) == {"database", "proxy", "second", "balancer"}
     for service in COMPOSE["services"].values():
         assert {"test", "interval", "timeout", "retries", "start_period"} <= service["healthcheck"].keys()
     (check,) = of("HEALTHCHECK")
@@ -104,7 +106,7 @@ def test_every_service_has_a_health_check() -> None:
 
 def test_the_proxy_of_compose_is_read_only_without_rights_and_speaks_tls() -> None:
     assert PROXY["read_only"] is True and PROXY["cap_drop"] == ["ALL"] and PROXY["user"] == str(USER)
-    for service in (PROXY, DATABASE):
+    for service in (PROXY, DATABASE, BALANCER):
         assert service["security_opt"] == ["no-new-privileges:true"]
     assert {"--tls-certificate=/run/secrets/tls_certificate", "--tls-key=/run/secrets/tls_key"} <= set(
         PROXY["command"]
@@ -114,6 +116,21 @@ def test_the_proxy_of_compose_is_read_only_without_rights_and_speaks_tls() -> No
     assert all(port.startswith("${NOISEGATE_ADDRESS:-127.0.0.1}:") for port in PROXY["ports"])
     assert COMPOSE["networks"]["data"] == {"internal": True} and DATABASE["networks"] == ["data"]
     assert PROXY["depends_on"] == {"database": {"condition": "service_healthy"}}
+
+
+def test_the_second_proxy_is_the_first_without_ports_and_haproxy_knows_both() -> None:
+    second = COMPOSE["services"]["second"]
+    assert {**second, "ports": PROXY["ports"]} == {**PROXY, "profiles": ["two"]}
+    assert BALANCER["profiles"] == ["two"] and BALANCER["depends_on"].keys() == {"proxy", "second"}
+    listens = {port.rpartition(":")[2] for port in PROXY["ports"]}
+    assert {port.rpartition(":")[2] for port in BALANCER["ports"]} == listens
+    taken = [port.split(":")[-2] for service in (PROXY, BALANCER) for port in service["ports"]]
+    assert len(set(taken)) == len(taken), "two services publish one port"
+    told = (ROOT / "deploy" / "haproxy.cfg").read_text()
+    assert set(re.findall(r"bind :(\d+)", told)) == listens
+    assert set(re.findall(r"server \w+ (\w+):(\d+)", told)) == {
+        (name, port) for name in ("proxy", "second") for port in listens
+    }
 
 
 def test_every_secret_must_be_set_from_outside() -> None:
