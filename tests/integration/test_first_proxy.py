@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import httpx
 import psycopg
@@ -22,6 +23,7 @@ import pytest
 
 from planner.policy.policy import parse_policy
 from server.backends.embedded import EmbeddedPostgres
+from server.cli.commands import first_proxy
 from tests.support.hospital import ROLE, write_hospital
 from tests.support.seeds import examples
 
@@ -287,12 +289,46 @@ def test_who_is_told_to_stop_stops_the_proxy_that_it_starts(
         assert started, (folder.parent / "said").read_text()
         asking.send_signal(number)
         assert asking.wait(_LIMIT_S) != 0
+        while any(map(is_alive, started)) and time.monotonic() < end + _LIMIT_S:
+            time.sleep(0.05)  # the template ends a moment after its proxy
         assert not list(filter(is_alive, started))
         assert list(folder.iterdir()) == []
     finally:
         asking.kill()
         for process in filter(is_alive, started):
             os.kill(process, signal.SIGKILL)
+
+
+def test_an_interrupt_as_the_proxy_is_started_stops_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Of three signals, at the worst moment: the process runs, and nobody has its name yet."""
+    began: list[subprocess.Popen[str]] = []
+    numbers = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
+
+    def interrupted(command: list[str], **options: Any) -> subprocess.Popen[str]:
+        began.append(made([sys.executable, "-c", "import time; time.sleep(600)"], **options))
+        os.kill(os.getpid(), numbers[len(began) - 1])
+        return began[-1]
+
+    made = subprocess.Popen
+    monkeypatch.setattr(subprocess, "Popen", interrupted)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        for _ in numbers:
+            with (
+                pytest.raises(KeyboardInterrupt),
+                first_proxy._stopped_by_signals(),
+                first_proxy._proxy(tmp_path / "policy.toml", []),
+            ):
+                raise AssertionError("it goes on")
+            assert began[-1].poll() is not None
+            end = time.monotonic() + _LIMIT_S
+            while not (began[-1].stderr is None or began[-1].stderr.closed) and time.monotonic() < end:
+                time.sleep(0.01)  # its messages are read to their end
+    finally:
+        signal.signal(signal.SIGINT, before)
+        for one in began:
+            one.kill()
+    assert len(began) == 3
 
 
 @pytest.mark.slow

@@ -320,11 +320,15 @@ def _proxy(output: Path, options: list[str]) -> Iterator[tuple[subprocess.Popen[
     Raises: CommandFailed if it ends, or takes too long, before it listens.
     """
     command = [sys.executable, "-m", "server.cli.main", "serve", str(output), *options]
-    # A group of its own: Ctrl-C reaches this command only, and the proxy stops once.
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, process_group=0)
+    process: subprocess.Popen[str] | None = None
     addresses: queue.Queue[str | None] = queue.Queue()
-    threading.Thread(target=_forward, args=(process, addresses), daemon=True).start()
     try:
+        with _uninterrupted():
+            # A group of its own: Ctrl-C reaches this command only, and the proxy stops once.
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, process_group=0
+            )
+            threading.Thread(target=_forward, args=(process, addresses), daemon=True).start()
         try:
             address = addresses.get(timeout=_START_S)
         except queue.Empty:
@@ -336,24 +340,47 @@ def _proxy(output: Path, options: list[str]) -> Iterator[tuple[subprocess.Popen[
             )
         yield process, address
     finally:
-        if process.poll() is None:
-            process.send_signal(signal.SIGTERM)
-        try:
-            process.wait(_STOP_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        if process is not None:
+            _stop(process)
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Raise an interrupt after these lines, not within: no process starts that nobody knows. A mask would be the
+    child's, too.
+    """
+    signals: list[int] = []
+    heard = filter(lambda one: callable(signal.getsignal(one)), (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
+    before = {number: signal.signal(number, lambda number, _: signals.append(number)) for number in heard}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if signals:
+        raise KeyboardInterrupt
+
+
+def _stop(process: subprocess.Popen[str]) -> None:
+    if process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+    try:
+        process.wait(_STOP_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _forward(process: subprocess.Popen[str], addresses: queue.Queue[str | None]) -> None:
     """Print the proxy's messages, and pass on its address; None when it has ended."""
     assert process.stderr is not None
-    for line in process.stderr:
-        if '"level": "info"' not in line:  # the log of what goes well
-            tell(printable(line.rstrip("\n")))
-        found = _LISTENS.search(line) if "listens on" in line else None
-        if found is not None:
-            addresses.put(found[0])
+    with process.stderr as lines:
+        for line in lines:
+            if '"level": "info"' not in line:  # the log of what goes well
+                tell(printable(line.rstrip("\n")))
+            found = _LISTENS.search(line) if "listens on" in line else None
+            if found is not None:
+                addresses.put(found[0])
     addresses.put(None)
 
 
