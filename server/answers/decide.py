@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from planner.errors import PlannerError
 from planner.policy.policy import Policy
 from planner.postprocessing.write_outer import OuterStatement
-from server.answers.cached_answers import CachedAnswers
+from server.answers.cached_answers import CachedAnswers, Paid
 from server.answers.derived import DerivedAnswer
 from server.answers.periods.day_cover import WIDER
 from server.answers.periods.day_sums import DaySums
@@ -40,6 +40,7 @@ from server.backends.columns import has_no_group
 from server.backends.public_rows import Computed
 from server.errors import NoProposal
 from server.ledger.question_texts import AskedText, QuestionKeys
+from server.lru_cache import LruCache
 from server.planning import Planned, Planning
 from server.policy.verified_keys import refuse_unchecked
 from server.postprocessing.composition import ComposedPart, Composition
@@ -47,6 +48,8 @@ from server.query import QueryRequest
 from server.question import Question
 
 Cancelled = threading.Event | None
+
+_FOUND, _FOUND_BYTES, _BESIDE_BYTES = 4096, 16 << 20, 2048
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,7 @@ class Deciding:
       reusing: derives answers from cached ones.
       days: finds which days of a question are cached.
       question_keys: encrypts the text of questions for the ledger; None where it stores none.
+      found: the answers that were found lately, by the ledger's state.
     """
 
     planning: Planning
@@ -66,6 +70,9 @@ class Deciding:
     reusing: Reusing
     days: DaySums
     question_keys: QuestionKeys | None
+    found: LruCache[Hashable, Paid] = field(
+        default_factory=lambda: LruCache(_FOUND, _FOUND_BYTES, lambda paid: len(paid.cached.answer) + _BESIDE_BYTES)
+    )
 
     def find(self, request: QueryRequest) -> Work:
         """Look a question up: parse, plan, and search the cache. Free, and no row is read.
@@ -79,9 +86,23 @@ class Deciding:
         return self._of(self.planning.planned(request), request)
 
     def find_planned(self, request: QueryRequest) -> Work | None:
-        """Do what `find` does with a remembered plan, in a few ledger reads; None if no plan is remembered."""
+        """Do what `find` does with a remembered plan, in a few ledger reads; None if no plan is remembered.
+
+        Which answer an analyst has paid for depends on the question, the idempotency key and the ledger's tables. So
+        it is remembered by them. Only the budget, which time alone can renew, is looked up each time.
+        """
         question = None if request.by_accuracy else self.planning.planned_lately(request)
-        return None if question is None else self.of_question(question, request)
+        if question is None:
+            return None
+        ledger = self.planning.ledger
+        asked = ledger.state(), question.serial, request.analyst, request.idempotency_key
+        paid = self.found.get(asked)
+        if paid is not None:
+            return Cached(question, replace(paid, budget=ledger.budget(request.analyst)))
+        work = self.of_question(question, request)
+        if isinstance(work, Cached) and asked[0] is not None:
+            self.found.put(asked, work.paid)
+        return work
 
     def decide(
         self, work: Work, request: QueryRequest, cancelled: Cancelled = None, *, together: bool = False

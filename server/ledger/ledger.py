@@ -110,12 +110,6 @@ def _budget_read(reading: Reading, analyst: str) -> tuple[Budget, bool]:
     return _budget(own.as_of(reading.at_ms, reading.utc_ms)), steady
 
 
-def _keys_read(reading: Reading, fingerprint: str) -> frozenset[str]:
-    checked = newest_act(reading, KeysChecked)
-    now = checked is not None and checked.version == data_version(reading)
-    return frozenset(checked.keys) if checked and now and checked.fingerprint == fingerprint else frozenset()
-
-
 class Ledger:
     """Append-only privacy budgets over any store. Any thread may use it; it does not survive a fork.
 
@@ -339,9 +333,9 @@ class Ledger:
         """Record a new data version, and the copy that was made of it; returns the version. Spending stays."""
         return self._write(administer.bump_data, act, mirror)
 
-    cached_answer = _read_once(charge_rows.cached)
+    cached_answer = _read(charge_rows.cached)
     paid_among = _read(charge_rows.paid_among)
-    charge_of = _read_once(charge_rows.by_idempotency_key)
+    charge_of = _read(charge_rows.by_idempotency_key)
     answers_to = _read(charge_rows.answered)
     charges = _read(charge_rows.records)
     newest_charges = _read(charge_rows.newest)
@@ -411,9 +405,12 @@ class Ledger:
           fingerprint: of the schema.
         """
 
-        return self._checked_keys(fingerprint)
+        def keys(reading: Reading) -> frozenset[str]:
+            checked = newest_act(reading, KeysChecked)
+            now = checked is not None and checked.version == data_version(reading)
+            return frozenset(checked.keys) if checked and now and checked.fingerprint == fingerprint else frozenset()
 
-    _checked_keys = _read_once(_keys_read)
+        return self._store.read(keys)
 
     def check_writable(self) -> None:
         """Check that a charge could be written now, without writing one.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from collections.abc import Callable
 from typing import cast
 
 from server.connections import STALL_S
@@ -16,6 +17,9 @@ class Channel(asyncio.Protocol):
     """A connection with buffers in both directions: `receive` takes input, `drain` sends output.
 
     Reading pauses while a megabyte of input waits, so a client cannot fill the memory.
+
+    Attributes:
+      ended, on_end: set, and called, once the client is gone.
     """
 
     _transport: asyncio.Transport
@@ -28,6 +32,7 @@ class Channel(asyncio.Protocol):
         self._writable.set()
         self._stalled: asyncio.TimerHandle | None = None
         self.ended = asyncio.Event()
+        self.on_end: Callable[[], None] = lambda: None
         self.encrypted = False
 
     @property
@@ -56,6 +61,7 @@ class Channel(asyncio.Protocol):
         """The client is gone."""
         self._forget_stall()
         self.ended.set()
+        self.on_end()
         self._news.set()
         self._writable.set()
 

@@ -13,7 +13,7 @@ import secrets
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -318,6 +318,7 @@ class Connection:
         keys = self._reception.cancel_keys
         process, secret = keys.add(user, session.cancel, self._end_by_owner)
         session.number(process, partial(keys.stop_own, user))
+        self._channel.on_end = session.cancel
         try:
             for name, value in session.settings.reported().items():
                 self._channel.send(server_messages.parameter_status(name, value))
@@ -345,6 +346,8 @@ class Connection:
         self._trusted_until = now + self._reception.limits.trusted_s
 
     async def _next_or_idle(self) -> m.ClientMessage | None:
+        if (arrived := self._decoder.next()) is not None:
+            return arrived
         try:
             async with asyncio.timeout(self._reception.limits.idle_s):
                 return await self._message()
@@ -352,20 +355,14 @@ class Connection:
             raise WireError("the session was idle for too long", "57P05") from None
 
     async def _handled(self, session: Session, message: m.ClientMessage) -> None:
-        """Answer a message; cancel it if the client disconnects meanwhile."""
+        """Answer a message, which is cancelled if the client is gone."""
         self._busy = True
-        work = asyncio.ensure_future(session.handle(message))
-        gone = asyncio.ensure_future(self._channel.ended.wait())
+        if self._channel.ended.is_set():
+            asyncio.get_running_loop().call_soon(session.cancel)  # as soon as it waits
         try:
-            await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
-            if not work.done():
-                session.cancel()
-            await work
+            await session.handle(message)
         finally:
             self._busy = False
-            gone.cancel()
-            with suppress(asyncio.CancelledError):
-                await gone
 
     async def _message(self) -> m.ClientMessage | None:
         """The next message; sends all output before it waits."""

@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 
 import psycopg
 from psycopg import pq
@@ -18,6 +17,7 @@ from planner.policy.policy import Policy
 from planner.schema import Schema
 from planner.sql.zones import UTC
 from server import libpq
+from server.lru_cache import LruCache
 from server.pgwire.errors import CatalogRefused
 from server.pgwire.result_rows import CatalogResult, Shape
 from server.pgwire.settings import SearchPath, spelled
@@ -38,6 +38,8 @@ MAKE = Callable[[Schema, Policy], str]
 _WAIT_S = 10.0
 _ANSWER_S = 8.0
 """The time limit of an answer, even if the server ignores its own limit of two seconds."""
+
+_Described = tuple[str, tuple[int, ...], SearchPath]
 
 _REMEMBERED, _REMEMBERED_LENGTH = 512, 4_096
 """How many descriptions of statements are cached, and of which length."""
@@ -63,7 +65,7 @@ class ShadowDatabase:
         for _ in range(CONNECTIONS):
             self._free.put(None)
         self._closed = threading.Event()
-        self._remembered = lru_cache(_REMEMBERED)(self._shape)
+        self._shapes: LruCache[_Described, Shape] = LruCache(_REMEMBERED)
 
     def renew(self, schema: Schema, policy: Policy) -> None:
         """Create the catalog again for a changed policy or schema; statements wait meanwhile.
@@ -82,16 +84,19 @@ class ShadowDatabase:
                 self._url = None
                 raise
             finally:
-                self._remembered = lru_cache(_REMEMBERED)(
-                    self._shape
-                )  # a new one: old descriptions may be on their way
+                self._shapes = LruCache(_REMEMBERED)  # a new one: old descriptions may be on their way
                 for _ in range(taken):
                     self._free.put(None)
 
+    def remembered(self, sql: str, oids: Sequence[int], search_path: SearchPath = None) -> Shape | None:
+        """What `shape` has returned lately, without a wait; None if it must be asked."""
+        return self._shapes.get((sql, tuple(oids), search_path))
+
     def shape(self, sql: str, oids: Sequence[int], search_path: SearchPath = None) -> Shape:
         """Parameters and columns of a statement. Raises: CatalogRefused."""
-        shape = self._remembered if len(sql) <= _REMEMBERED_LENGTH else self._shape
-        return shape(sql, tuple(oids), search_path)
+        shapes, described = self._shapes, (sql, tuple(oids), search_path)
+        found = shapes.get(described) or self._shape(*described)
+        return shapes.put(described, found) if len(sql) <= _REMEMBERED_LENGTH else found
 
     def _shape(self, sql: str, oids: tuple[int, ...], search_path: SearchPath) -> Shape:
         with self._lent() as connection:

@@ -1,7 +1,7 @@
 """Whatever happens to analysts, policy, data and time: a repeated answer has the bytes that its route would write.
 
 Two applications serve one ledger file, as two proxies do. One repeats answers. The other reads the ledger for each of
-them, and remembers no read.
+them, and remembers nothing of it. What the pipelines find, for every protocol, is compared as well.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ import pytest
 from fastapi import FastAPI
 from structlog.testing import capture_logs
 
+from server.answers import decide
+from server.answers.work import Cached, Work
 from server.http import repeated
 from server.http.app import create_app
 from server.http.repeated import RepeatedAnswers
@@ -31,6 +33,7 @@ from server.ledger.analyst import Act, Credentials, key_hash, new_key
 from server.ledger.ledger import Ledger
 from server.ledger.sqlite import SqliteStore, create_ledger, open_ledger
 from server.pipeline import Pipeline
+from server.query import QueryRequest
 from server.reloadable_pipeline import ReloadablePipeline
 from tests.support.backends import FailingBackend
 from tests.support.planning import demo_policy
@@ -114,6 +117,10 @@ class World:
             before = self.repeats
             one, other = [await _answered(client, headers, body) for client in (self.repeating, self.plain)]
             assert self.repeats == before or one == other
+        for analyst in ("ada", "bob"):
+            request = QueryRequest(analyst, str(body["sql"]))
+            found = self.pipelines[0].current.find_planned(request)
+            assert found is None or _paid(found) == _paid(self.pipelines[1].current.find(request))
 
     def change(self, rng: random.Random) -> None:
         """Change one thing, by either proxy."""
@@ -135,10 +142,14 @@ class World:
                 for one in self.pipelines:
                     one.reload(_ACT)
             case _:
-                self.now += timedelta(hours=rng.choice((2, 2, 25)))
+                self.now += timedelta(hours=rng.choice((2, 25, 25)))
 
 
 _FIND = RepeatedAnswers.find
+
+
+def _paid(work: Work) -> object:
+    return work.paid if isinstance(work, Cached) else type(work)
 
 
 def _client(app: FastAPI) -> httpx.AsyncClient:
@@ -249,6 +260,7 @@ _MUTANTS: dict[str, tuple[object, str, object]] = {
     "the ledger does not count": (RepeatedAnswers, "_now", _of_one_ledger_state),
     "the budget does not count": (repeated, "_Kept", _without_budget),
     "no budget renews": (Ledger, "_own_budget", ledgers._read_once(ledgers._budget_read, lambda found: True)),
+    "a found answer keeps its budget": (decide, "replace", lambda value, **_: value),
     "a read lasts": (SqliteStore, "state", lambda store: 1),
 }
 

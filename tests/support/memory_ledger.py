@@ -139,6 +139,9 @@ class MemoryLedger:
     def budget(self, analyst: str) -> Budget:
         return Budget(epsilon_of(self._granted.get(analyst, 0)), 0.0, epsilon_of(self._left(analyst)), 0.0)
 
+    def state(self) -> None:
+        return None
+
     def data_version(self) -> int:
         return self.version
 

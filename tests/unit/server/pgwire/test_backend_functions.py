@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
+import threading
 from collections.abc import Awaitable, Callable
 from contextlib import closing
 
 import pytest
 
 from planner.errors import UnsupportedSQL
+from server.errors import CancelledByClient
 from server.pgwire.connection import CancelKeys, Limits, Listener, ListenerContext
 from server.pgwire.statements.parse_statement import command_of
 from server.pgwire.statements.session_functions import backend_call_of
 from server.pgwire.statements.split_statements import split
+from server.query import QueryRequest, QueryResponse
 from tests.property.test_wire_fuzz import Opened, known
 from tests.support.scripted_gateway import ScriptedGateway
 from tests.support.wire_client import SYNC, bind, cells_of, describe, execute, fields_of, parse, query, replies
@@ -113,6 +116,28 @@ def _what_runs_in_a_session_of_ones_own_is_cancelled(monkeypatch: pytest.MonkeyP
         assert await ann.cell("SELECT pg_backend_pid()") == number.encode()
 
     together(monkeypatch, work)
+
+
+def test_what_a_client_that_is_gone_has_asked_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    cancelled: list[bool] = []
+
+    def finish(gateway: object, found: object, request: QueryRequest, event: threading.Event) -> QueryResponse:
+        cancelled.append(event.wait(_WAIT_S))
+        raise CancelledByClient("cancelled; it was charged")
+
+    monkeypatch.setattr(ScriptedGateway, "finish", finish)
+
+    async def work(ann: Peer, again: Peer, bob: Peer) -> None:
+        asked = "SELECT slow FROM t"
+        ann.say(query(asked), parse(asked), bind(), execute(), SYNC)  # the second begins after the end
+        await asyncio.sleep(0.1)
+        ann.close()
+        async with asyncio.timeout(_WAIT_S):
+            while len(cancelled) < 2:
+                await asyncio.sleep(0.01)
+
+    together(monkeypatch, work)
+    assert cancelled == [True, True]
 
 
 def test_a_session_of_ones_own_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
