@@ -26,7 +26,7 @@ from tests.support.growing_clinic import GrowingClinic, growing_clinic
 from tests.support.seeds import examples
 
 FIRST_LOAD = date(2026, 4, 20)
-LOADS = examples(2, 40)
+LOADS = examples(2, 12)
 COUNT = "SELECT count(*) AS n FROM visit WHERE admitted_at < DATE '2026-07-01'"
 RENAMED, SUM = COUNT.replace("AS n", "AS m"), COUNT.replace("count(*)", "sum(cost)")
 FLOORS = "SELECT floor, count(*) AS n FROM visit v JOIN ward w ON v.ward = w.name GROUP BY floor"
