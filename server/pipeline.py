@@ -52,7 +52,7 @@ if TYPE_CHECKING:  # DuckDB is an extra
     from server.backends.mirror import CurrentMirror
     from server.backends.practice import PracticeCopy
 
-_PLANNED, _PLANNED_BYTES = 256, 24 << 20  # plans that are remembered; a usual one takes 100 kB
+_PLANNED, _PLANNED_BYTES = 256, 12 << 20  # plans that are remembered; a usual one takes 100 kB, and 5 ms to make
 
 
 def _utc_now() -> datetime:
