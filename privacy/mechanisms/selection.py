@@ -21,7 +21,7 @@ from privacy.mechanisms.scores import SENSITIVITY, ExceedanceScores, Scores, sel
 from privacy.noisy_answer import CLIPPED_SHARE
 from privacy.thresholds import Thresholds
 from privacy.truncation.truncated_answer import TruncatedAnswer
-from privacy.units import Ints
+from privacy.units import MAX_UNITS, Ints
 
 RARITY = 3.5
 """How many times rarer each doubling too far is by default, while its noise only doubles. `make benchmark
@@ -201,24 +201,25 @@ def noisy_choice(
 
 
 def _choose_one(answer: TruncatedAnswer, scores: Scores, noise: Ints, group: int) -> tuple[int, int]:
-    """Solve cells of one group until the front runner cannot be overtaken; at most one solve per cell.
+    """Sharpen cells of one group until the front runner cannot be overtaken, and solve it alone.
 
-    The front runner has the smallest best case. Once its own score is certain, it has won: every other true score is
-    at least its best case.
+    The front runner has the smallest best case. Once its worst case is no larger than the best case of any other, it
+    has won, since every true score lies between the two. Until then the cell that is known worst, in multiples of its
+    threshold, is sharpened: its own, or that of its strongest open rival.
     """
+    taus = answer.thresholds.taus
     while True:
         lower, upper = (bound[group] for bound in answer.bounds())
-        best = scores(upper[None], lower[None])[0]
-        front = int(np.argmin(best - noise))
-        if lower[front] != upper[front]:
-            answer.sharpen(group, front)
-            continue
-        worst = scores(lower[None], upper[None])[0]
-        if best[front] == worst[front]:
-            return front, int(lower[front])
+        best = scores(upper[None], lower[None])[0] - noise
+        front = int(np.argmin(best))
+        worst = scores(lower[None], upper[None])[0, front] - noise[front]
+        if worst < best[:front].min(initial=MAX_UNITS) and worst <= best[front + 1 :].min(initial=MAX_UNITS):
+            return front, int(lower[front]) if lower[front] == upper[front] else answer.solve(group, front)
         threats = scores.terms(int(lower[front]), front, upper)
         threats[lower == upper] = -np.inf
-        answer.sharpen(group, int(np.argmax(threats)))
+        rival = int(np.argmax(threats))
+        doubt = (upper - lower) / taus
+        answer.sharpen(group, front if doubt[front] >= doubt[rival] else rival)
 
 
 _AT_ONCE = 8

@@ -16,6 +16,7 @@ from privacy.kernel import kernel
 from privacy.thresholds import Thresholds
 from privacy.truncation.distinct import DistinctInstance
 from privacy.truncation.programs.certificate import Certificate
+from privacy.truncation.programs.large_core import LargeCore
 from privacy.truncation.programs.program import PreparedProgram
 from privacy.truncation.programs.solver_routes import certified_optimum
 from privacy.truncation.programs_by_threshold import ProgramsByThreshold, Reduced
@@ -135,7 +136,7 @@ def _even_shares(indptr: Ints, units: Ints, weights: Ints, caps: Ints) -> int:
     return total
 
 
-Optimiser = Callable[[PreparedProgram, int], Certificate]
+Optimiser = Callable[[PreparedProgram | LargeCore, int], Certificate]
 """Bounds of a program's optimum that are at most so many units apart, or SolverFailed."""
 
 
@@ -252,9 +253,7 @@ class LazyAnswer(Private):
         if not self._known[group, index] and not self._quickly(group, index):
             reduced = self._look(group, anchor)
             if not self._known[group, index]:
-                assert reduced.core is not None
-                proof = self._optimiser(reduced.core, self._close(anchor)).plus(reduced.settled)
-                self._settle(group, anchor, proof)
+                self._settle(group, anchor, self._optimum(reduced, self._close(anchor)))
         return int(self._low[group, index])
 
     def _quickly(self, group: int, index: int) -> bool:
@@ -288,17 +287,23 @@ class LazyAnswer(Private):
     def _approach(self, group: int, anchor: int) -> None:
         """Prove the value of a cell to within tau. If that is close enough, `solve` would find the same proof."""
         self._rough[group, anchor] = True
-        reduced = self._look(group, anchor)
-        assert reduced.core is not None  # a core that is empty settles its cell at the first look
-        proof = self._optimiser(reduced.core, int(self._thresholds.units[anchor])).plus(reduced.settled)
+        proof = self._optimum(self._look(group, anchor), int(self._thresholds.units[anchor]))
         if proof.within(self._close(anchor)):
             self._settle(group, anchor, proof)
         else:
             self._learn(group, anchor, proof)
 
+    def _optimum(self, reduced: Reduced, slack: int) -> Certificate:
+        """Bounds that are at most so many units apart."""
+        core = reduced.core if reduced.large is None else reduced.large
+        assert core is not None  # a core that is empty settles its cell at the first look
+        return self._optimiser(core, slack).plus(reduced.settled)
+
     def _bound(self, group: int, anchor: int, reduced: Reduced) -> None:
-        """Bound a cell by its core alone; bounds that are close enough are its proof."""
+        """Bound a cell by its core alone; bounds that are close enough are its proof. A large core costs too much."""
         self._looked[group, anchor] = True
+        if reduced.large is not None:
+            return
         bounds = Certificate(0, 0, 0) if reduced.core is None else core_bounds(reduced.core)
         proof = bounds.plus(reduced.settled)
         if proof.within(self._close(anchor)):

@@ -16,7 +16,6 @@ from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples, Private
 from privacy.kernel import kernel
 from privacy.thresholds import Thresholds
-from privacy.truncation.codes import KeyFormat, sort_keys
 from privacy.truncation.level_index import (
     LOW_BITS,
     LOW_MASK,
@@ -29,7 +28,8 @@ from privacy.truncation.level_index import (
     levels_of,
     sort_down,
 )
-from privacy.truncation.programs.program import Incidence, PreparedProgram
+from privacy.truncation.programs.large_core import LargeCore, canonical_core
+from privacy.truncation.programs.program import PreparedProgram
 from privacy.units import MAX_UNITS, Bools, Int32s, Ints
 
 CAPACITY_BITS = 10
@@ -105,6 +105,10 @@ def member_capacities(tuples: CodedJoinTuples, thresholds: Thresholds, capacitie
     return MemberCapacities(kind, np.array(table, np.int64))
 
 
+LARGE = 1 << 19
+"""Cores with so many tuples and three owners in some are solved by columns."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Reduced(Private):
     """min(MAX_UNITS, the optimum) is min(MAX_UNITS, `settled` plus the optimum of `core`).
@@ -112,34 +116,13 @@ class Reduced(Private):
     Attributes:
       settled: units, exact up to MAX_UNITS; a larger optimum has at least MAX_UNITS here or in the core.
       core: what only a solver can decide; None if nothing is left.
+      large: the core, if it has so many tuples that only some of them are made a program at first; `core` is then
+        None.
     """
 
     settled: int
     core: PreparedProgram | None
-
-
-def canonical_core(owners: Int32s, weights: Ints, caps: Ints) -> PreparedProgram | None:
-    """The tuples that can still count, with their binding owners only, merged by owners.
-
-    Args:
-      owners: (m, width) places of the owners, ascending; those below len(caps) bind.
-      weights: (m,).
-      caps: (binding,) what is left of each cap; overwritten.
-    Returns: tuples sorted by their owners, so that the program depends on the set of tuples only; None if no tuple
-      can count.
-    Cost: one pass per byte of the binding owners of a tuple.
-    """
-    form = KeyFormat(1, len(caps), owners.shape[1])
-    keys, worth = np.empty((len(form.ends) - 1, len(weights)), np.int64), np.empty(len(weights), np.int64)
-    size = _pack(owners, weights, caps, form.ends, form.code_bits, keys, worth)
-    if not size:
-        return None
-    keys, rows = sort_keys(keys[:, :size], np.arange(size, dtype=np.int32), form)
-    merged, indptr = np.empty(size, np.int64), np.zeros(size + 1, np.int64)
-    units = np.empty(size * owners.shape[1], np.int64)
-    runs, end = _merge(keys, rows, worth, caps, form.ends, form.code_bits, merged, indptr, units)
-    n_units = _renumber(units[:end], caps)
-    return PreparedProgram(merged[:runs], Incidence(indptr[: runs + 1], units[:end], n_units), caps[:n_units])
+    large: LargeCore | None = None
 
 
 @kernel
@@ -169,86 +152,6 @@ def fill_alone(owners: Int32s, weights: Ints, high: Ints, low: Ints, limits: Int
         caps[u] = limits[u] - used
         filled = min(filled, MAX_UNITS - used) + used
     return caps, filled
-
-
-@kernel
-def _pack(owners: Int32s, weights: Ints, caps: Ints, ends: Ints, bits: int, keys: Ints, worth: Ints) -> int:
-    """Write the keys of the tuples that can still count, of their binding owners only, and the smallest cap of these.
-
-    Returns: how many such tuples there are.
-    """
-    size = 0
-    for t in range(len(weights)):
-        weight = weights[t]
-        for word in range(len(ends) - 1):
-            key = np.int64(0)
-            for position in range(ends[word], ends[word + 1]):
-                own, field = np.int64(owners[t, position]), np.int64(0)
-                if own < len(caps):
-                    weight, field = min(weight, caps[own]), own + 1
-                key = (key << bits) | field
-            keys[word, size] = key
-        worth[size] = weight
-        size += weight > 0
-    return size
-
-
-@kernel
-def _merge(
-    keys: Ints,
-    rows: NDArray[np.integer],
-    worth: Ints,
-    caps: Ints,
-    ends: Ints,
-    bits: int,
-    weights: Ints,
-    indptr: Ints,
-    units: Ints,
-) -> tuple[int, int]:
-    """Write owners and weights of every run of equal keys. Returns the numbers of runs and of owners.
-
-    A run counts at most the smallest cap of its owners, as each of its tuples does, so no sum wraps.
-    """
-    run, end, limit = -1, 0, np.int64(0)
-    words, mask = len(keys), (1 << bits) - 1
-    for i in range(keys.shape[1]):
-        fresh = i == 0
-        for word in range(words):
-            fresh |= keys[word, i] != keys[word, i - 1]
-        if not fresh:
-            weights[run] = min(weights[run] + worth[rows[i]], limit)
-            continue
-        run += 1
-        limit = np.int64(MAX_UNITS)
-        for word in range(words):
-            shift = bits * (ends[word + 1] - ends[word])
-            for _ in range(ends[word], ends[word + 1]):
-                shift -= bits
-                field = (keys[word, i] >> shift) & mask
-                if field:
-                    units[end] = field - 1
-                    limit = min(limit, caps[field - 1])
-                    end += 1
-        indptr[run + 1] = end
-        weights[run] = worth[rows[i]]
-    return run + 1, end
-
-
-@kernel
-def _renumber(units: Ints, caps: Ints) -> int:
-    """Renumber the units that occur, in order and in place, with their caps. Returns how many occur."""
-    code = np.full(len(caps), -1, np.int64)
-    for u in units:
-        code[u] = 0
-    size = 0
-    for u in range(len(caps)):
-        if code[u] == 0:
-            code[u] = size
-            caps[size] = caps[u]
-            size += 1
-    for i in range(len(units)):
-        units[i] = code[units[i]]
-    return size
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -310,7 +213,7 @@ class ProgramsByThreshold(Private):
     def reduced(self, group: int, index: int) -> Reduced:
         """What threshold thresholds.units[index] settles at once, and the tuples with two binding owners.
 
-        Cost: linear in those tuples and in the binding members.
+        Cost: linear in those tuples and in the binding members; a sort of the tuples, unless they are `large`.
         """
         first = int(self.binding[:group, 0].sum()) if group else 0
         bound = self.order[first : first + int(self.binding[group, index])]
@@ -319,6 +222,8 @@ class ProgramsByThreshold(Private):
             owners, weights, self.high[bound], self.low[bound], self.capacities.at(bound, index)
         )
         settled = int(self.whole[group, index]) + int(filled)
+        if self.owners[1] > 2 and len(weights) >= LARGE:
+            return Reduced(settled, None, LargeCore(owners, weights, caps))
         return Reduced(settled, canonical_core(owners, weights, caps))
 
 

@@ -29,6 +29,7 @@ from privacy.errors import SolverFailed
 from privacy.join_tuples import Private
 from privacy.kernel import kernel
 from privacy.truncation.programs.certificate import Certificate
+from privacy.truncation.programs.large_core import LargeCore
 from privacy.truncation.programs.max_flow import (
     Cover,
     Neighbours,
@@ -286,9 +287,9 @@ def exact_flow(program: PreparedProgram) -> Certificate:
     return proved(pairs, claim).plus(settled)
 
 
-def exact_optimum(program: PreparedProgram, slack: int) -> Certificate:
+def exact_optimum(program: PreparedProgram | LargeCore, slack: int) -> Certificate:
     """`exact_flow` in the form of a solver that may stop `slack` units below the optimum; this one never does."""
-    assert slack >= 0
+    assert slack >= 0 and isinstance(program, PreparedProgram)  # with two owners per tuple no core is large
     return exact_flow(program)
 
 

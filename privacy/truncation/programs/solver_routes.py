@@ -11,6 +11,7 @@ from privacy.truncation.programs.certificate import Certificate, certify
 from privacy.truncation.programs.coordinate_solver import CoordinateSolver
 from privacy.truncation.programs.exact_flow import exact_flow
 from privacy.truncation.programs.first_order_solver import FirstOrderSolver
+from privacy.truncation.programs.large_core import LargeCore
 from privacy.truncation.programs.library_solvers import HighsSolver, ReferenceSolver
 from privacy.truncation.programs.presolve import pairs_and_rest, presolve
 from privacy.truncation.programs.program import LinearProgramSolver, PreparedProgram
@@ -64,7 +65,7 @@ def load_solver(solver: SolverName) -> None:
 
 
 def certified_optimum(
-    program: PreparedProgram,
+    program: PreparedProgram | LargeCore,
     slack: int,
     solvers: Sequence[LinearProgramSolver] | None = None,
     solver: SolverName = "certified",
@@ -72,7 +73,7 @@ def certified_optimum(
     """Presolve, solve, and prove both bounds to be at most `slack` units apart.
 
     Args:
-      program: before presolve; may be empty.
+      program: before presolve; may be empty. A large core has its own solvers.
       slack: the public gap in units; 0 asks for an exact value, which exists if the presolve leaves no component with
         three owners in a tuple.
       solvers: tried in turn; by default `routes` of what is left. Bounds of several points combine.
@@ -94,9 +95,9 @@ class CertifiedOptimum(Private):
 
     def __init__(self, solver: SolverName = "certified") -> None:
         self._solver = solver
-        self._latest: tuple[PreparedProgram, _Run] | None = None
+        self._latest: tuple[PreparedProgram | LargeCore, _Run] | None = None
 
-    def __call__(self, program: PreparedProgram, slack: int) -> Certificate:
+    def __call__(self, program: PreparedProgram | LargeCore, slack: int) -> Certificate:
         """See certified_optimum."""
         latest, self._latest = self._latest, None
         if latest is None or latest[0] is not program:
@@ -107,11 +108,11 @@ class CertifiedOptimum(Private):
 
 
 class _Run:
-    """One program, presolved once: the exact part, and the proofs of the solvers' points for the rest."""
+    """One program, presolved once unless it is large: the exact part, and the proofs of points for the rest."""
 
     def __init__(
         self,
-        program: PreparedProgram,
+        program: PreparedProgram | LargeCore,
         solvers: Sequence[LinearProgramSolver] | None,
         solver: SolverName,
     ) -> None:
@@ -120,6 +121,9 @@ class _Run:
         self._bounds: Iterator[Certificate] | None = None
         self._any_slack = solvers is not None
         if not len(program.weights):
+            return
+        if isinstance(program, LargeCore):
+            self._bounds = program.certificates()
             return
         presolved = presolve(program)
         self._exact = Certificate(presolved.settled, presolved.settled, 0)

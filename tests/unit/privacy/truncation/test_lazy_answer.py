@@ -8,6 +8,7 @@ from privacy.thresholds import Thresholds
 from privacy.truncation.encode import encode
 from privacy.truncation.lazy_answer import LazyAnswer
 from privacy.truncation.programs.certificate import Certificate
+from privacy.truncation.programs.large_core import LargeCore
 from privacy.truncation.programs.program import PreparedProgram
 from privacy.truncation.programs.solver_routes import certified_optimum
 from privacy.truncation.programs_by_threshold import programs_by_threshold
@@ -29,7 +30,7 @@ class Counting:
     def __init__(self) -> None:
         self.calls = 0
 
-    def __call__(self, program: PreparedProgram, slack: int) -> Certificate:
+    def __call__(self, program: PreparedProgram | LargeCore, slack: int) -> Certificate:
         self.calls += 1
         return certified_optimum(program, slack)
 
@@ -66,7 +67,7 @@ def test_bounds_hold_before_and_after_and_close_where_solved() -> None:
         assert low[0, j] == high[0, j] == values[j]
 
 
-def _sloppy(program: PreparedProgram, slack: int) -> Certificate:
+def _sloppy(program: PreparedProgram | LargeCore, slack: int) -> Certificate:
     """The worst proof that is still allowed: the value as far below the upper bound as the slack permits."""
     proof = certified_optimum(program, slack)
     return Certificate(proof.upper - (slack << proof.bits), proof.upper, proof.bits)
@@ -79,7 +80,7 @@ def test_bounds_allow_for_neighbours_solved_better_than_the_cell_itself() -> Non
         def __init__(self, exact: int) -> None:
             self.exact = exact
 
-        def __call__(self, program: PreparedProgram, slack: int) -> Certificate:
+        def __call__(self, program: PreparedProgram | LargeCore, slack: int) -> Certificate:
             best = int(program.caps[0]) == self.exact
             return certified_optimum(program, slack) if best else _sloppy(program, slack)
 
@@ -161,7 +162,7 @@ def test_truncated_values_stop_at_the_largest_weight() -> None:
 
 
 def test_a_solver_that_fails_leaves_the_cell_open() -> None:
-    def refuse(program: PreparedProgram, slack: int) -> Certificate:
+    def refuse(program: PreparedProgram | LargeCore, slack: int) -> Certificate:
         raise SolverFailed("scripted")
 
     thresholds = Thresholds(0, 3)
@@ -209,7 +210,7 @@ def test_sharpening_goes_by_way_of_a_rough_value_that_changes_nothing() -> None:
     table, thresholds = ones(*owners.tolist()), Thresholds(0, 8)
     slacks: list[int] = []
 
-    def noted(program: PreparedProgram, slack: int) -> Certificate:
+    def noted(program: PreparedProgram | LargeCore, slack: int) -> Certificate:
         slacks.append(slack)
         return certified_optimum(program, slack)
 
