@@ -194,8 +194,8 @@ def certify(program: PreparedProgram, x: Floats, y: Floats) -> Certificate:
     # No tuple counts for more than a cap, and `bits` is what caps have room for: a weight above them would wrap.
     weights = np.minimum(program.weights, program.incidence.row_min(program.caps))
     fine = PreparedProgram(weights << bits, program.incidence, program.caps << bits)
-    given = _within(x, 1.0) * float(program.scale << bits)  # the scale that the solver was given, before the cut
-    return Certificate(_primal_value(fine, given, dual), _dual_bound(fine, dual), bits)
+    given = float(program.scale << bits)  # the scale that the solver was given, before the cut
+    return Certificate(_primal_value(fine, x, given, dual), _dual_bound(fine, dual), bits)
 
 
 def _within(values: Floats, most: float) -> Floats:
@@ -203,10 +203,20 @@ def _within(values: Floats, most: float) -> Floats:
     return np.clip(np.nan_to_num(values, nan=0.0, posinf=most, neginf=0.0), 0.0, most)
 
 
-def _primal_value(program: PreparedProgram, given: Floats, dual: Ints) -> int:
+@kernel
+def whole_units(given: Floats, scale: float, weights: Ints) -> Ints:
+    """(m,) a point in multiples of a scale, clipped to [0, 1] and to the weights, in whole units; NaN becomes 0."""
+    x = np.zeros(len(weights), np.int64)
+    for t in range(len(weights)):
+        if given[t] > 0.0:
+            x[t] = min(np.int64(np.floor(min(given[t], 1.0) * scale)), weights[t])
+    return x
+
+
+def _primal_value(program: PreparedProgram, given: Floats, scale: float, dual: Ints) -> int:
     """The value of a feasible point near the given one, in units: clipped, then filled, first where the dual pays."""
     incidence = program.incidence
-    x = np.minimum(np.floor(given).astype(np.int64), program.weights)
+    x = whole_units(given, scale, program.weights)
     room = np.empty_like(program.caps)
     make_feasible(incidence.indptr, incidence.units, program.caps, x, room)
     for slack in (_DEGENERATE, _DUAL_ONE << 8):

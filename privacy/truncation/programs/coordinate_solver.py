@@ -21,8 +21,8 @@ PRICE, PENALTY = range(2)
 
 
 @kernel
-def spread(indptr: Ints, units: Ints, weights: Floats, step: int, table: Table, worth: Floats) -> None:
-    """Copy the tuples into the solver's layout: place p gets the tuple (p * step) mod m.
+def spread(indptr: Ints, units: Ints, weights: Floats, back: int, table: Table, worth: Floats) -> None:
+    """Copy the tuples into the solver's layout: place p gets the tuple (p * step) mod m, where step * back = 1 mod m.
 
     The owners go into `table`, which comes filled with "no unit", and the weights into `worth`.
 
@@ -30,12 +30,12 @@ def spread(indptr: Ints, units: Ints, weights: Floats, step: int, table: Table, 
     tuples take part. Spread by a golden section of m, any stretch of places is a sample of all.
     """
     m = len(weights)
-    t = 0
-    for place in range(m):
+    place = 0
+    for t in range(m):  # reads in order: a write elsewhere need not wait, a read would
         worth[place] = weights[t]
         for e in range(indptr[t], indptr[t + 1]):
             table[place, e - indptr[t]] = units[e]
-        t = (t + step) % m
+        place = (place + back) % m
 
 
 @kernel
@@ -127,7 +127,7 @@ class CoordinateSolver:
         step = golden_step(m)
         table = np.full((m, int(incidence.owners.max())), n, np.uint32)
         worth = np.empty(m)
-        spread(incidence.indptr, incidence.units, weights, step, table, worth)
+        spread(incidence.indptr, incidence.units, weights, pow(step, -1, m), table, worth)
         places = (0,) * table.shape[1]
         x = worth * min(1.0, caps.sum() / (worth.sum() * len(places)))  # all alike, and no unit far above its cap
         y, units = np.full(n + 1, 1.0 / len(places)), np.zeros((n + 1, 2))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,8 +42,8 @@ _DUAL_ONE = 1 << _DUAL_BITS
 _TOLERANCES = np.array([_DUAL_ONE >> 20, _DUAL_ONE >> 13, _DUAL_ONE >> 9, _DUAL_ONE >> 6])
 """Classes of what a tuple is worth beyond its price: those of the higher ones join first."""
 
-_CLOSE = 8
-"""All tuples are solved to 2^-8 of a cap at once: to come back for that would cost more than to go on."""
+_CLOSE = 200
+"""All tuples are solved to this part of a cap at once: to come back for that would cost more than to go on."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,7 +66,7 @@ class LargeCore(Private):
         Which tuples join depends on the set of tuples alone, by exact sums and a hash of the binding owners. So do
         the bounds.
         Cost: each round a pass over the owners, and the program of the tuples that joined. Cores whose caps have room
-        for half of the tuples are solved whole.
+        for a fifth of the tuples are solved whole.
         """
         chosen, everyone = np.zeros(len(self.weights), np.bool_), np.ones(len(self.weights), np.bool_)
         wanted = _contributions(self.owners, self.weights, self.caps)
@@ -76,7 +77,7 @@ class LargeCore(Private):
         target = most // 2
         for salt in range(1, _ROUNDS + 1):
             size = int(chosen.sum())
-            if 2 * size > len(chosen):
+            if 5 * size > 2 * len(chosen):
                 break
             for proof, y in self._points(np.flatnonzero(chosen), MAX_UNITS):
                 best = best.joined(Certificate(proof.floor(), MAX_UNITS, 0))
@@ -95,13 +96,13 @@ class LargeCore(Private):
             rate = max(size, _FEWEST) / max(1, missed[least:].sum())
             _join(self.owners, self.caps, np.full(len(self.caps), rate), salt, missing >= least, chosen)
         whole = None
-        for proof, _ in self._points(slice(None), 0):
+        for proof, _ in self._points(slice(None), 0, 1):
             whole = proof if whole is None else whole.joined(proof)
-            if whole.within(most >> _CLOSE):
+            if whole.within(most // _CLOSE):
                 yield whole
 
-    def _points(self, rows: Ints | slice, least_limit: int) -> Iterator[tuple[Certificate, Floats]]:
-        """Bounds of the optimum over some tuples, and duals of all units, from point to point."""
+    def _points(self, rows: Ints | slice, least_limit: int, first: int = 0) -> Iterator[tuple[Certificate, Floats]]:
+        """Bounds of the optimum over some tuples, and duals of all units, from point to point but the first ones."""
         y = np.where(self.caps > 0, 0.0, 1.0)  # a unit without room has a price that costs nothing
         found = _core_of_units(self.owners[rows], self.weights[rows], self.caps.copy(), least_limit)
         if found is None:
@@ -109,7 +110,7 @@ class LargeCore(Private):
             return
         program, places = found
         for solver in (CoordinateSolver(_SWEEPS), FirstOrderSolver()):
-            for x, prices in solver.points(program):
+            for x, prices in islice(solver.points(program), first, None):
                 y[places] = np.clip(np.nan_to_num(prices, nan=0.0), 0.0, 1.0)
                 yield certify(program, x, prices), y
 

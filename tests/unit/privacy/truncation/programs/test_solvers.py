@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from privacy.errors import SolverFailed
-from privacy.truncation.programs.certificate import certify
+from privacy.truncation.programs.certificate import certify, whole_units
 from privacy.truncation.programs.coordinate_solver import CoordinateSolver, gather, golden_step, spread
 from privacy.truncation.programs.first_order_solver import FirstOrderSolver
 from privacy.truncation.programs.library_solvers import HighsSolver, ReferenceSolver
@@ -98,13 +98,24 @@ def test_what_is_spread_is_gathered_where_it_came_from() -> None:
         indptr = np.append(0, np.cumsum(lengths))
         units = np.arange(indptr[-1]) % 7
         table, worth = np.full((m, 3), 7, np.uint32), np.empty(m)
-        spread(indptr, units, np.arange(m, dtype=float), golden_step(m), table, worth)
+        spread(indptr, units, np.arange(m, dtype=float), pow(golden_step(m), -1, m), table, worth)
         back = np.empty(m)
         gather(worth, golden_step(m), back)
         assert np.array_equal(back, np.arange(m))
         for place, t in enumerate(worth.astype(int)):
             expected = [*units[indptr[t] : indptr[t + 1]].tolist(), *[7] * (3 - lengths[t])]
             assert table[place].tolist() == expected, m
+
+
+@pytest.mark.parametrize("scale", [1.0, 3.0, 2.0**44, 2.0**61, 2.0**62])
+def test_points_become_whole_units_as_arrays_would_make_them(scale: float) -> None:
+    random = np.random.default_rng(0)
+    edges = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, np.nextafter(1.0, 0.0), 5e-324]
+    given = np.concatenate([random.normal(0.5, 1.0, 2_000), edges])
+    weights = random.integers(0, int(scale) + 1, len(given))
+    clipped = np.clip(np.nan_to_num(given, nan=0.0, posinf=1.0, neginf=0.0), 0.0, 1.0)
+    expected = np.minimum(np.floor(clipped * scale).astype(np.int64), weights)
+    assert np.array_equal(whole_units(given, scale, weights), expected)
 
 
 def _dense(seed: int, m: int = 20_000, n: int = 60) -> PreparedProgram:
