@@ -19,6 +19,7 @@ from planner.planning.make_plan import make_plan
 from planner.policy.policy import Policy
 from planner.rewriting.rewrite import contributions_sql, summed_weights
 from planner.schema import Schema, Table, sql_identifier, sql_name
+from planner.sql.trees import tables_of
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,12 @@ class KeptContributions:
 def contributions_alone(plan: Plan, schema: Schema) -> tuple[str, ...]:
     """PostgreSQL's statement for each sum's contributions alone, in the order of `summed_weights`.
 
-    Empty for a question that reads anything else: groups, samples, several owners, or values. Also for one that needs
-    no grouping, and for norms, whose shares are rounded row by row (`planner.rewriting.contributions`).
+    Empty for a question that reads anything else: groups, samples, several owners, values, or tables of released
+    values, which have no schema. Also for one that needs no grouping, and for norms, whose shares are rounded row by
+    row (`planner.rewriting.contributions`).
     """
     plain = plan.sampling is None and plan.selection is None and not plan.group_keys and len(plan.owners) == 1
+    plain = plain and all(table.db for table in tables_of(plan.source))
     if not plain or plan.lone or plan.counts_norms or not all(release.is_sum for release in plan.releases):
         return ()
     return tuple(contributions_sql(plan, [weight], schema) for weight in summed_weights(plan))

@@ -289,6 +289,7 @@ class Running:
         holding = Holding(question.plan.times.first_s, cancelled, last_s=question.plan.times.last_s)
         ledger = self.deciding.planning.ledger
         for count in range(1, _ATTEMPTS + 1):
+            source = None
             try:
                 source = self.deciding.planning.source(question)
                 owner, call = reservation.charge.analyst, (source, question.query, question.measuring)
@@ -299,7 +300,7 @@ class Running:
                 holding.until_moment()
                 return measured
             except BaseException as error:
-                if isinstance(error, _NOTHING_READ) and count == 1:
+                if count == 1 and (source is None or isinstance(error, _NOTHING_READ)):
                     ledger.release(reservation)
                     raise
                 if isinstance(error, BackendConnectionLost) and count < _ATTEMPTS:

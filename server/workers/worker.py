@@ -2,7 +2,8 @@
 
 Workers are forked from one process, the template, which has made their imports once (`template.py`) and does nothing
 else. It is a new process: it has no socket, file, lock or thread of the server. It draws no noise, and libraries seed
-their generators at the first draw, so no two workers share a state.
+their generators at the first draw, so no two workers share a state; numpy's global generator, which nothing uses, is
+the exception.
 
 Only the worker's own messages decide whether private rows could have been read. It sends `Begun` after it has
 received a call and before it runs it. Without that message nothing has run (NotTaken); after it, everything may have

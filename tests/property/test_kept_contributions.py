@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import psycopg
@@ -29,7 +29,11 @@ from server.backends.postgres_catalog import read_schema
 from server.ledger.analyst import Act
 from server.ledger.ledger import Ledger
 from server.ledger.sqlite import create_ledger
+from server.pipeline import Pipeline
+from server.postprocessing.composition import Composition
+from server.query import QueryRequest
 from server.startup.mirror import open_mirror, refresh_mirror
+from server.workers.pool import WorkerPool
 from tests.support.planning import planned
 from tests.support.seeds import SEED, examples
 
@@ -201,6 +205,18 @@ def _check(world: World, rng: random.Random) -> None:
 def test_kept_contributions_are_the_databases(world: World) -> None:
     for example in range(examples(1, 10)):
         _check(world, random.Random(f"{SEED} {example}"))
+
+
+def test_a_total_that_compares_with_an_answer_is_read_in_the_database(world: World) -> None:
+    """The answer's table is in no mirror, and what was kept knows no condition."""
+    _fill(world.url, random.Random(f"{SEED}"))
+    world.refreshed()
+    pool = cast("WorkerPool", None)
+    planning = Pipeline(world.policy, world.schema, world.backend, world.ledger, pool, mirror=world.mirror).planning
+    found = planning.planned(QueryRequest("ada", "SELECT count(*) FROM visit WHERE x > (SELECT avg(x) FROM visit)"))
+    assert isinstance(found, Composition)
+    sources = {len(part.question.tables): planning.source(part.question) for part in found.parts}
+    assert isinstance(sources[0], MirrorFirst) and isinstance(sources[1], PostgresBackend)
 
 
 def _any_question(self: Stamp, alone: Sequence[str]) -> str | None:

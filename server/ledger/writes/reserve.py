@@ -61,13 +61,18 @@ MAX_DATASET_FAILURES = 200
 OWN_FAILURES = 3
 """Failures of one analyst, including open questions, that others cannot use up: so nobody locks out everybody."""
 
+MAX_CRASHED = 100
+"""Questions of one analyst that were open when their proxy ended, within WINDOW_MS. They are no failures, but a
+system that is short of memory may end the proxy together with the worker that holds the rows.
+"""
+
 WINDOW_MS = 24 * 3_600_000
 """How long a failure counts."""
 
 CLAIM_MS = 600_000
 """An older reservation no longer blocks others: no question takes this long."""
 
-_FAILED = f"SELECT number, content FROM entries WHERE {FAILURES} AND at_ms > ? AND kind = '{EntryKind.FAILED}'"
+_FAILED = f"SELECT number, kind, content FROM entries WHERE {FAILURES} AND at_ms > ?"
 
 _ENABLED = f"SELECT number, content FROM entries WHERE {ACTS_OF_KIND} ORDER BY number DESC LIMIT 1000"
 
@@ -85,8 +90,8 @@ _HINT = (
 def asked_failures(journal: Journal, charge: Charge) -> Callable[[], None]:
     """Ask for recent failures together with other questions; the returned function refuses one failure too many.
 
-    Questions that their client cancelled do not count, nor those that were open when their proxy ended. Failures
-    before an administrator enabled the analyst (again) do not count either.
+    Questions that their client cancelled do not count. Those that were open when their proxy ended have a limit of
+    their own. Failures before an administrator enabled the analyst (again) do not count either.
     Raises: the returned function: TooManyFailures if too many queries, or this one, failed within a day;
       TooManyOwnQueries or TooManyQueries if as many are open as may still fail. Nothing is charged then.
     Cost: one indexed scan of the day's failures, one of the newest acts that enable, and one of the open charges.
@@ -99,14 +104,19 @@ def asked_failures(journal: Journal, charge: Charge) -> Callable[[], None]:
         lifted: dict[str, int] = {}
         for number, content in enabled():
             lifted.setdefault(json.loads(content)["analyst"], number)
-        said = [(number, json.loads(content)) for number, content in failed()]
-        failures = [one for number, one in said if number > lifted.get(one["analyst"], 0)]
+        said = [(number, kind, json.loads(content)) for number, kind, content in failed()]
+        standing = [(kind, one) for number, kind, one in said if number > lifted.get(one["analyst"], 0)]
+        failures = [one for kind, one in standing if kind == EntryKind.FAILED]
+        crashed = sum(kind == EntryKind.CRASHED and one["analyst"] == charge.analyst for kind, one in standing)
         open_by = Counter(analyst for (analyst,) in under_way())
         mine = [one["plan_hash"] for one in failures if one["analyst"] == charge.analyst]
         possible = len(mine) + open_by[charge.analyst]
         of_all = possible >= OWN_FAILURES
         if len(mine) >= MAX_FAILURES:
             raise TooManyFailures(f"{MAX_FAILURES} of your queries failed within a day", hint=_HINT)
+        if crashed >= MAX_CRASHED:
+            message = f"{MAX_CRASHED} of your queries were under way when a proxy ended, within a day"
+            raise TooManyFailures(message, hint=_HINT)
         if charge.plan_hash in mine:
             raise TooManyFailures("this query failed already within a day", hint=_HINT)
         if of_all and len(failures) >= MAX_DATASET_FAILURES:

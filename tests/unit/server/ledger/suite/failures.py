@@ -12,6 +12,7 @@ from server.ledger.analyst import key_hash
 from server.ledger.charge import Charge, Reservation
 from server.ledger.ledger import Ledger
 from server.ledger.writes.reserve import (
+    MAX_CRASHED,
     MAX_DATASET_FAILURES,
     MAX_FAILURES,
     MAX_GIVEN_BACK,
@@ -119,6 +120,18 @@ class Failures(LedgerCase):
         _fail(ledger, MAX_FAILURES)
         with pytest.raises(TooManyFailures, match=str(MAX_FAILURES)):
             claim(ledger, _question(MAX_FAILURES + 1))
+
+    def test_a_hundred_crashes_of_one_analyst_a_day_are_too_many(self, ledger: Ledger, reopen: Reopen) -> None:
+        for first in range(0, MAX_CRASHED, MAX_FAILURES):
+            crashing = reopen()
+            for number in range(first, first + MAX_FAILURES):
+                _claimed(crashing, number)
+            crashing.close()
+            assert len(soon(ledger.recover)) == MAX_FAILURES
+        with pytest.raises(TooManyFailures, match="when a proxy ended"):
+            claim(ledger, _question(MAX_CRASHED))
+        ledger.set_enabled("ada", True, ACT)
+        ledger.commit(_claimed(ledger, MAX_CRASHED), b"noisy")
 
     def test_the_places_of_those_under_way_are_taken(self, ledger: Ledger, reopen: Reopen) -> None:
         proxies, together = (ledger, reopen()), Barrier(30)
