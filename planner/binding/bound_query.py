@@ -12,7 +12,7 @@ from sqlglot import exp
 from planner.expressions.intervals import Bounds
 from planner.policy.policy import ColumnPolicy, TablePolicy
 from planner.released_expression import Display
-from planner.schema import Column, Table
+from planner.schema import Column, ForeignKey, Table
 from planner.sql.rank_grid import AskedRank, Grid
 from planner.sql.result_types import KeyCell, result_type
 from planner.sql.sql_types import ResultType, SqlType, sql_type
@@ -157,11 +157,21 @@ class BoundSemiJoin:
 
 @dataclass(frozen=True)
 class OwnerJoin:
-    """A LEFT JOIN along a foreign key to the owner of the rows of `alias`. It is entered as an inner join."""
+    """A LEFT JOIN along a foreign key to the owner of the rows of a table, which may find none.
 
-    alias: str
-    columns: tuple[str, ...]
+    It is entered as an inner join.
+
+    Attributes:
+      child: the rows with the key.
+      nullable: may the key be NULL?
+      enforced: does each key that is not NULL find a row?
+    """
+
+    child: BoundTable
+    key: ForeignKey
     position: int | None
+    nullable: bool
+    enforced: bool
 
 
 @dataclass(frozen=True)

@@ -130,8 +130,10 @@ class OuterJoins:
             found = self._to_the_owner(tree, entries[0], conditions) if len(entries) == 1 else None
             if found is not None:
                 child, key = found
-                if any(self._flat.tables.nullable(bound_column(child.alias, name)) for name in key.columns):
-                    self._flat.owner_joins.append(OwnerJoin(child.alias, key.columns, position))
+                nullable = any(self._flat.tables.nullable(bound_column(child.alias, name)) for name in key.columns)
+                if nullable or not child.table.enforces(key):
+                    made = OwnerJoin(child, key, position, nullable, child.table.enforces(key))
+                    self._flat.owner_joins.append(made)
                 self._flat.found_by[entries[0].alias] = child.alias
                 self._flat.predicates.extend(conditions)
                 return

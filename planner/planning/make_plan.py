@@ -54,7 +54,7 @@ from planner.sensitivity.groups_per_unit import (
 )
 from planner.sensitivity.join_size import check_join_size, whole_size
 from planner.sensitivity.join_steps import JoinSteps, are_lone
-from planner.sensitivity.own_rows import check_owner_joins, partial_joins, rows_without_owner, with_own_rows
+from planner.sensitivity.own_rows import check_owner_joins, left_out, partial_joins, rows_without_owner, with_own_rows
 from planner.sensitivity.provenance import Provenance, owner_sql, provenance
 from planner.sensitivity.tuples_per_unit import tuples_per_unit
 from planner.sql.trees import ColumnRef
@@ -239,6 +239,7 @@ def _plan(
         notes=(
             *dict.fromkeys((*persons.notes, *kept)),
             *rows_without_owner(bound, found),
+            *left_out(bound),
             *partial_joins(bound, found.equalities, policy),
             *clamped_notes(bound, policy),
             *beyond_notes(asked, len(found.owners)),

@@ -63,7 +63,7 @@ from planner.sensitivity.groups_per_unit import groups_per_unit
 from planner.sensitivity.join_size import check_join_size, larger, whole_size
 from planner.sensitivity.join_steps import JoinSteps
 from planner.sensitivity.one_owner import note_of
-from planner.sensitivity.own_rows import check_owner_joins, rows_without_owner, with_own_rows
+from planner.sensitivity.own_rows import check_owner_joins, left_out, rows_without_owner, with_own_rows
 from planner.sensitivity.provenance import OwnerPosition, Provenance, check_not_owned, provenance
 from planner.sensitivity.tuples_per_unit import tuples_per_unit
 from planner.sql.trees import ColumnRef, add_conditions, bound_column, columns_of, copied, named_sql, rebuilt
@@ -265,7 +265,7 @@ class _Part:
             raise UnsupportedSQL(message, hint=EQUATE_THE_OWNER, position=entry.position) from None
         units = units or _shown(found, owner, person, policy)
         most = tuples_per_unit(query, found, steps, schema, policy)
-        notes = (*notes, *rows_without_owner(query, found))
+        notes = (*notes, *rows_without_owner(query, found), *left_out(query))
         return cls(person, query, schema, policy, found, owner, units, inner.size(size), most, notes)
 
     def with_owner(self, unit: ForeignKey) -> _Part:

@@ -260,12 +260,20 @@ def check_owner_joins(query: BoundQuery, found: Provenance) -> None:
     inner join leaves out. LEFT JOINs to owners are entered as inner joins. Raises: UnsupportedSQL.
     """
     for join in query.owner_joins:
-        if len(found.owners) > 1:
-            key = ", ".join(join.columns)
+        if join.nullable and len(found.owners) > 1:
+            key = ", ".join(join.key.columns)
             message = f"this LEFT JOIN is not supported: rows with a NULL {key} may have other owners"
             raise UnsupportedSQL(
                 message, hint="use an inner JOIN, which leaves these rows out", position=join.position
             )
+
+
+def left_out(query: BoundQuery) -> Iterator[str]:
+    """One sentence for each LEFT JOIN to owners that may leave rows out."""
+    for join in query.owner_joins:
+        key = ", ".join(f"{join.child.name}.{name}" for name in join.key.columns)
+        cases = ["is NULL"] * join.nullable + [f"names no row of {join.key.references}"] * (not join.enforced)
+        yield f"Rows whose {key} {' or '.join(cases)} are not counted, although this is a LEFT JOIN."
 
 
 def partial_joins(query: BoundQuery, equalities: Equalities, policy: Policy) -> tuple[str, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from planner.errors import UnsupportedSQL
@@ -85,3 +87,22 @@ def test_a_question_for_them_alone_is_refused() -> None:
         assert "rows_are_units" in (refused.value.hint or ""), sql
         assert refused.value.position is not None, sql
     assert notes("SELECT count(*) FROM comment WHERE writer IS NULL") != ()
+
+
+def test_a_left_join_to_the_owner_says_which_rows_it_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is entered as an inner join, which counts neither NULL nor a key of nobody."""
+    joined = "SELECT count(*) FROM post LEFT JOIN member ON author = member.id"
+    said = "Rows whose post.author {} are not counted, although this is a LEFT JOIN."
+    assert notes(joined) == (said.format("is NULL"),)
+    declared = """
+    [[foreign_keys]]
+    table = "post"
+    columns = ["author"]
+    references = "member"
+    key = ["id"]
+    """
+    whole = schema()
+    loose = replace(whole.tables["post"], foreign_keys=())
+    monkeypatch.setattr(f"{__name__}.schema", lambda: replace(whole, tables={**whole.tables, "post": loose}))
+    assert notes(joined, POLICY + declared) == (said.format("is NULL or names no row of member"),)
+    assert notes("SELECT count(*) FROM post JOIN member ON author = member.id", POLICY + declared) == ()
