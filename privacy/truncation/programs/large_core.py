@@ -39,6 +39,9 @@ _PLENTY = 2.0
 _DUAL_BITS = 44
 _DUAL_ONE = 1 << _DUAL_BITS
 
+_WORTH_BITS = 28
+"""2^24 tuples of 2^20 units and 2^16 beyond their price are worth less than 2^63 together."""
+
 _TOLERANCES = np.array([_DUAL_ONE >> 20, _DUAL_ONE >> 13, _DUAL_ONE >> 9, _DUAL_ONE >> 6])
 """Classes of what a tuple is worth beyond its price: those of the higher ones join first."""
 
@@ -83,18 +86,19 @@ class LargeCore(Private):
                 best = best.joined(Certificate(proof.floor(), MAX_UNITS, 0))
                 if proof.ceiling() - best.value > target:
                     continue
-                upper, missed, missing = self._priced(y, chosen)
+                upper, classes, missing = self._priced(y, chosen)
+                missed, worth = classes[:, 1:]
                 best = best.joined(Certificate(0, upper, 0))
                 yield best
-                target = min(target // 2, (best.upper - best.value) // 4) if missed[1:].any() else target // 4
-                if missed[1:].any() or target < most >> _FINEST:
+                target = min(target // 2, (best.upper - best.value) // 4) if missed.any() else target // 4
+                if missed.any() or target < most >> _FINEST:
                     break
             target = max(target, most >> _FINEST)
-            least = 1
-            while least < len(missed) - 1 and missed[least:].sum() > 2 * size:
-                least += 1
+            least = len(missed) - 1
+            while least and (16 * worth[:least].sum() > worth.sum() or not missed[least:].any()):
+                least -= 1
             rate = max(size, _FEWEST) / max(1, missed[least:].sum())
-            _join(self.owners, self.caps, np.full(len(self.caps), rate), salt, missing >= least, chosen)
+            _join(self.owners, self.caps, np.full(len(self.caps), rate), salt, missing > least, chosen)
         whole = None
         for proof, _ in self._points(slice(None), 0, 1):
             whole = proof if whole is None else whole.joined(proof)
@@ -115,12 +119,12 @@ class LargeCore(Private):
                 yield certify(program, x, prices), y
 
     def _priced(self, y: Floats, chosen: Bools) -> tuple[int, Ints, NDArray[np.int8]]:
-        """The dual bound over all tuples, rounded up, and how many and which tuples of each class it misses."""
+        """The dual bound over all tuples, rounded up, and the classes of the tuples that it misses (`_price`)."""
         dual = np.rint(y * _DUAL_ONE).astype(np.int64)
         total, missing = np.zeros(2, np.uint64), np.empty(len(chosen), np.int8)
         add_products(self.caps, dual, total)
-        missed = _price(self.owners, self.weights, self.caps, dual, chosen, _TOLERANCES, total, missing)
-        return -(-from_halves(total) >> _DUAL_BITS), missed, missing
+        classes = _price(self.owners, self.weights, self.caps, dual, chosen, _TOLERANCES, total, missing)
+        return -(-from_halves(total) >> _DUAL_BITS), classes, missing
 
 
 @kernel
@@ -174,9 +178,11 @@ def _price(
 
     Args:
       missing: (m,) filled with the class by `tolerances` of each tuple that is not chosen; 0 for the others.
-    Returns: how many tuples each class has.
+    Returns: (2, classes) how many tuples each class has, and about what they are worth beyond their prices, in any
+      unit.
     """
-    missed = np.zeros(len(tolerances) + 1, np.int64)
+    classes = np.zeros((2, len(tolerances) + 1), np.int64)
+    unit = (max(caps) >> 20) + 1
     for t in range(len(weights)):
         unpaid, weight = np.int64(_DUAL_ONE), weights[t]
         for j in range(owners.shape[1]):
@@ -191,8 +197,10 @@ def _price(
                 for tolerance in tolerances:
                     at += unpaid > tolerance
         missing[t] = at
-        missed[at] += 1
-    return missed
+        classes[0, at] += 1
+        if at > 0:
+            classes[1, at] += (weight // unit) * (unpaid >> _WORTH_BITS)
+    return classes
 
 
 def canonical_core(owners: Int32s, weights: Ints, caps: Ints) -> PreparedProgram | None:
