@@ -64,6 +64,7 @@ def _graph(name: str, edges: Edges, draws: int) -> list[Row]:
         seconds.append(time.process_time() - started)
         errors.append(abs(float(answer.values[0]) - count) / max(count, 1))
         taus.append(float(answer.tau[0]))
+    print(f"{name}: {count} triangles, {median(seconds[1:]):.1f} s, at most {max(seconds[1:]):.1f} s", flush=True)
     return [
         Row(name, "edges", edges.shape[1], "1"),
         Row(name, "triangles", count, "1"),
