@@ -1,6 +1,6 @@
 """A tuning: private histograms of how much people have, which everybody sees.
 
-The numbers support `clip` and `at_most` of a policy. In: a policy that fits its database, a ledger, an epsilon. Out:
+The numbers support `clip` of a policy. In: a policy that fits its database, a ledger, an epsilon. Out:
 a tuning in the ledger, reserved before a row is read, with its released histograms.
 
 Privacy (docs/mathematics.md, section 4.5). The planner plans each measure like a question, so ownership, ranges and

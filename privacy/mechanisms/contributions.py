@@ -30,9 +30,6 @@ FAMILY_WISE = 0.01
 HELD = 0.95
 """The least part of the people with a contribution that a proposed threshold does not clip."""
 
-BEYOND_SEEN = 4
-"""The proposed `at_most` is so many times the end of the last bucket with visible people."""
-
 CONTRIBUTION_THRESHOLDS = Thresholds(LEAST, MOST)
 """The ends of the buckets."""
 
@@ -57,14 +54,12 @@ class Bounds:
     Attributes:
       clip: where to clip; about as many people exceed it as noise is worth.
       seen: the end up to which people are visible, clearly above the noise.
-      at_most: probably above all contributions: BEYOND_SEEN times `seen`.
       held: the part of the people with a contribution that have no more than `clip`, by the noisy numbers.
       above: how many exceed it, by the noisy numbers.
     """
 
     clip: float
     seen: float
-    at_most: float
     held: float
     above: int
 
@@ -105,7 +100,7 @@ class ReleasedHistogram:
         return laplace_quantile(FAMILY_WISE / buckets, float_at_least(1 / Fraction(repr(self.epsilon))))
 
     def bounds(self, buckets: int, epsilon: float) -> Bounds | None:
-        """The bounds to propose; None if no bucket is clearly above its noise, or the last one is.
+        """Where to clip, and what that rests on; None if no bucket is clearly above its noise, or the last one is.
 
         Numbers beyond the last visible bucket are noise, and are not counted.
 
@@ -125,7 +120,7 @@ class ReleasedHistogram:
         place = int(np.argmax(fits))
         ends = self.ends
         above = total - int(up_to[place])
-        return Bounds(ends[place], ends[last], rounded_up(BEYOND_SEEN * ends[last]), int(up_to[place]) / total, above)
+        return Bounds(ends[place], ends[last], int(up_to[place]) / total, above)
 
 
 def rounded_up(value: float) -> float:

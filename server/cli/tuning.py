@@ -26,7 +26,7 @@ from server.cli.failure import CommandFailed
 from server.cli.terminal import printable
 from server.tuning import ROWS, Tuned
 
-_AT_MOST = "at_most"
+_CLIP = "clip"
 
 _BAR = 32
 """Characters of the longest bar."""
@@ -65,7 +65,7 @@ def histogram_view(tuned: Tuned, buckets: int) -> RenderableType:
 
 
 def bounds_words(tuned: Tuned, bounds: Bounds | None, buckets: int) -> str:
-    """The proposed bounds and what each of them does.
+    """The proposed bound and what it does; why no `at_most` is proposed.
 
     Args:
       buckets: of all histograms of the tuning.
@@ -83,11 +83,10 @@ def bounds_words(tuned: Tuned, bounds: Bounds | None, buckets: int) -> str:
     clip = f"{bounds.clip:,.12g}"
     each = f"{clip} rows" if tuned.measure == ROWS else f"a sum of {clip}"
     return (
-        f"{label}: at_most {number(bounds.at_most)}. You declare that nobody has more, so that intervals cover the "
-        f"true value. Nobody was seen above {number(bounds.seen)}, but up to {most:,} people per bucket may "
-        "be unseen. If the bound is wrong, intervals may miss the true value; privacy holds.\n"
-        f"{label}: or clip at {number(bounds.clip)}, for narrower intervals of the clipped value. Each "
-        f"person counts with at most {each}; {more} more. Answers report how many people are clipped.\n"
+        f"{label}: clip at {number(bounds.clip)}. Each person counts with at most {each}; {more} more. Intervals "
+        "cover the clipped value, and answers report how many people are clipped.\n"
+        f"{label}: no at_most is proposed. Nobody was seen above {number(bounds.seen)}, but the noise hides up to "
+        f"{most:,} people per bucket. If you know what nobody exceeds, declare that as `at_most` instead of `clip`.\n"
     )
 
 
@@ -125,7 +124,7 @@ def _title(tuned: Tuned) -> str:
 
 
 def with_bounds(text: str, policy: Policy, proposals: Mapping[str, Mapping[str, float]]) -> str:
-    """A policy's text with new values of `at_most`; everything else stays.
+    """A policy's text with new values of `clip`; everything else stays.
 
     Args:
       proposals: by table and measure (`rows` or a column), in the measure's own unit.
@@ -136,10 +135,10 @@ def with_bounds(text: str, policy: Policy, proposals: Mapping[str, Mapping[str, 
     settings = []
     for table, most in proposals.items():
         written = next((key for key in document["tables"] if _canonical(key, policy) == table), table)
-        merged = {**document["tables"].get(written, {}).get(_AT_MOST, {}), **most}
-        meant["tables"].setdefault(written, {})[_AT_MOST] = merged
+        merged = {**document["tables"].get(written, {}).get(_CLIP, {}), **most}
+        meant["tables"].setdefault(written, {})[_CLIP] = merged
         values = ", ".join(f"{toml_key(of)} = {number(float(value))}" for of, value in merged.items())
-        setting = f"{_AT_MOST} = {{ {values} }}"
+        setting = f"{_CLIP} = {{ {values} }}"
         settings += [section_of(table, policy.schemas), setting]
         lines = _placed(lines, table, policy, setting)
     changed = "\n".join(lines) + "\n"
@@ -193,7 +192,7 @@ def _placed(lines: Sequence[str], table: str, policy: Policy, new: str) -> list[
         first = of_table[0][0]
         return [*lines[:first], header, new, "", *lines[first:]]
     end = next((at for at, _ in headers if at > own), len(lines))
-    body = [line for line in lines[own + 1 : end] if line.partition("=")[0].strip() != _AT_MOST]
+    body = [line for line in lines[own + 1 : end] if line.partition("=")[0].strip() != _CLIP]
     return [*lines[: own + 1], new, *body, *lines[end:]]
 
 

@@ -35,7 +35,7 @@ from planner.sql.sql_types import Family, sql_type
 from planner.sql.trees import bound_column, cast_sql, copied
 from server.backends.custody import Custody, Misfit
 from server.errors import BackendFailed
-from server.policy.verified_keys import Finding, Probe, beyond, key_probes, present, shared_key, table_name
+from server.policy.verified_keys import Finding, Probe, Severity, beyond, key_probes, present, shared_key, table_name
 
 _COSTS = "samples cost more privacy than is charged; EXPLAIN shows how much as epsilon_if_fanouts_fail"
 """The effect of a false declared bound on rows: Delta rests on it."""
@@ -410,19 +410,22 @@ def _rows_probes(policy: Policy, schema: Schema) -> Iterator[Probe]:
 
 
 def _column_probes(policy: Policy, schema: Schema) -> Iterator[Probe]:
-    """Values lie in their ranges and domains, and on their steps."""
+    """Values lie in their ranges and domains, and on their steps. `other` accepts values outside of a domain."""
     for name, declared in policy.tables.items():
         table = schema.tables.get(name)
         for column, says in declared.columns.items():
             found = None if table is None else table.column(column)
+            severity: Severity = "warning" if says.other is None or says.range is not None else "accepted"
             if table is not None and found is not None:
                 for where, message in _misfits(found, says):
-                    yield Probe("warning", f"{table.name}.{column}", message, _count(table, where))
+                    yield Probe(severity, f"{table.name}.{column}", message, _count(table, where))
 
 
 def _misfits(column: Column, declared: ColumnPolicy) -> Iterator[tuple[sql.Composed, str]]:
     """Conditions on a value that is not as declared. NaN is outside every range, NULL inside each."""
     named = sql.Identifier(column.name)
+    kept = declared.other is not None
+    grouped = f"answers grouped by it {'count them in the group for other values' if kept else 'leave the rows out'}"
     if declared.format is not None:
         form = moment_form(declared.format)
         assert form is not None, "checked where it is declared"
@@ -437,23 +440,25 @@ def _misfits(column: Column, declared: ColumnPolicy) -> Iterator[tuple[sql.Compo
             sql.SQL("NOT ({moment} >= {first}::date AND {moment} < {last}::date + 1)").format(
                 moment=moment, first=sql.Literal(first.isoformat()), last=sql.Literal(last.isoformat())
             ),
-            f"outside the range [{first}, {last}]: no group has these rows, but conditions see their values",
+            f"outside the range [{first}, {last}]: {grouped}, but conditions see their values",
         )
     if declared.range is not None:
         low, high = declared.range
         ends = (sql.Literal(Decimal(repr(end))) for end in declared.range)
+        fractions = sql_type(column.type).family is not Family.INTEGER
+        nan, left_out = (" or NaN", ", or leave NaN out,") if fractions else ("", "")
         yield (
             sql.SQL("NOT ({column} >= {} AND {column} <= {})").format(*ends, column=named),
-            f"outside the range [{low:g}, {high:g}]: sums use its nearest end, and no group has these rows",
+            f"outside the range [{low:g}, {high:g}]{nan}: sums use its nearest end{left_out} and {grouped}",
         )
         if isinstance(declared.step, int) and declared.step > 1:  # a moment belongs to the month that it is in
             origin, step = sql.Literal(Decimal(repr(low))), sql.Literal(declared.step)
             where = sql.SQL("({} - {}) % {} <> 0").format(named, origin, step)
-            yield where, f"off the declared step of {declared.step}: answers grouped by it leave the rows out"
+            yield where, f"off the declared step of {declared.step}: {grouped}"
     if declared.domain is not None:  # compared as the column's type, as the text of a literal would be
         listed = sql.SQL(", ").join(sql.Literal(str(value)) for value in declared.domain)
         where = sql.SQL("{} NOT IN ({})").format(named, listed)
-        yield where, "outside the declared domain: answers grouped by it leave the rows out"
+        yield where, f"outside the declared domain: {grouped}"
 
 
 def _count(table: Table, where: sql.Composed) -> sql.Composed:

@@ -116,11 +116,17 @@ def test_false_declarations_are_found_and_counted_and_true_ones_are_none(scratch
                 "warning",
                 "purchase.at",
                 1,
-                "no group has",
+                "leave the rows out",
             ),
-            ("UPDATE purchase SET at = 'infinity' WHERE id < 3", "warning", "purchase.at", 2, "no group has"),
+            ("UPDATE purchase SET at = 'infinity' WHERE id < 3", "warning", "purchase.at", 2, "leave the rows out"),
             ("UPDATE purchase SET sent = '2024-01-31 23:59:59' WHERE id < 3", "warning", "purchase.sent", 0, ""),
-            ("UPDATE purchase SET sent = '2024-02-01' WHERE id < 3", "warning", "purchase.sent", 2, "no group has"),
+            (
+                "UPDATE purchase SET sent = '2024-02-01' WHERE id < 3",
+                "warning",
+                "purchase.sent",
+                2,
+                "leave the rows out",
+            ),
             (
                 "UPDATE purchase SET person_id = 77 WHERE id < 3",
                 "error",
@@ -137,6 +143,20 @@ def test_false_declarations_are_found_and_counted_and_true_ones_are_none(scratch
             assert counted == ([(severity, subject, rows)] if rows else []), change
             assert all(words in finding.message for finding in findings), change
             owner.rollback()
+
+
+def test_what_becomes_of_misfits_is_said_as_it_is(owner: psycopg.Connection[Any], scratch_url: str) -> None:
+    """Values outside a domain with `other` are counted in its group, and NaN is missing: no sum clamps it."""
+    owner.execute("UPDATE purchase SET weight = 'NaN', colour = 'green' WHERE id = 1")
+    kept = POLICY.replace('domain = ["red", "blue"]', 'domain = ["red", "blue"], other = "rest"')
+    found = {finding.subject: finding.message for finding in check(scratch_url)}
+    assert "or NaN: sums use its nearest end, or leave NaN out, and" in found["purchase.weight"]
+    assert found["purchase.colour"] == "outside the declared domain: answers grouped by it leave the rows out"
+    assert [finding.subject for finding in check(scratch_url, kept)] == ["purchase.weight"], "it is as declared"
+    with connected(scratch_url, 0) as connection:
+        accepted = check_policy(PostgresCustody(connection), parse_policy(kept), read_schema(connection))
+    said = {finding.subject: finding.message for finding in accepted if finding.severity == "accepted"}
+    assert said["purchase.colour"].endswith("answers grouped by it count them in the group for other values")
 
 
 def test_a_count_is_in_no_repr() -> None:

@@ -36,7 +36,7 @@ def tune(
     yes: Annotated[bool, typer.Option("--yes", help="Write the proposal into the policy; for scripts.")] = False,
     output: Output = Format.TABLE,
 ) -> None:
-    """Measure contributions by private histograms, and propose `at_most` and `clip` per table.
+    """Measure contributions by private histograms, and propose `clip` per table.
 
     For each table whose rows have one owner, people are counted by their number of rows, and by the sum of each
     column with a declared range. Noise hides each person, as in every answer. Everybody may see the result, so its
@@ -137,19 +137,20 @@ def _propose(prepared: Prepared, record: TuningRecord, found: tuple[Tuned, ...],
     from server.cli.tuning import bounds_words, difference, histogram_view, with_bounds, write_policy
     from server.tuning import histograms
 
-    buckets = sum(len(one.histogram.people) for one in histograms(record))
+    file, buckets = prepared.file, sum(len(one.histogram.people) for one in histograms(record))
+    declared = {(table, name) for table, said in file.policy.tables.items() for name in said.at_most}
     proposals: dict[str, dict[str, float]] = {}
     for one in found:
-        bounds = one.histogram.bounds(buckets, prepared.file.policy.epsilon)
+        bounds = one.histogram.bounds(buckets, file.policy.epsilon)
         if shown:
             show(histogram_view(one, buckets))
             show(bounds_words(one, bounds, buckets))
-        if bounds is not None:
-            # With both, an interval allows for as many people above `clip` as noise could hide.
-            proposals.setdefault(one.table, {})[one.measure] = bounds.at_most
+        if bounds is not None and (one.table, one.measure) in declared:
+            tell(f"The policy has `at_most` for {printable(one.label)}, so no `clip` is written.")
+        elif bounds is not None:  # with both, an interval allows for as many people above `clip` as noise could hide
+            proposals.setdefault(one.table, {})[one.measure] = bounds.clip
     if not proposals:
         return
-    file = prepared.file
     text = with_bounds(file.text, file.policy, proposals)
     if text == file.text:
         tell("The policy has these bounds already.")
@@ -160,4 +161,3 @@ def _propose(prepared: Prepared, record: TuningRecord, found: tuple[Tuned, ...],
         return
     write_policy(file.path, file.text, text)
     tell(f"Wrote {file.path}. A running proxy applies it at SIGHUP or a reload.")
-    tell(f"Next: `noisegate policy check {file.path}` counts who exceeds `at_most`, for you alone.")

@@ -35,41 +35,41 @@ def changed(text: str, proposals: dict[str, dict[str, float]]) -> list[str]:
     return [line for line in lines if line[:1] in "+-" and line[:3] not in ("+++", "---")]
 
 
-AT_MOST = "+at_most = { rows = 1024, cost = 80000 }"
+CLIP = "+clip = { rows = 1024, cost = 80000 }"
 
 
 def test_they_stand_in_the_tables_section() -> None:
     text = HEAD + "[tables.visit]  # theirs\nrows = 9\n\n[tables.visit.columns]\ncost = { range = [0, 5] }\n"
-    assert changed(text, VISIT) == [AT_MOST]
+    assert changed(text, VISIT) == [CLIP]
     after = with_bounds(text, parse_policy(text), VISIT)
-    assert parse_policy(after).tables["visit"].at_most == {"rows": 1024, "cost": 80000}
+    assert parse_policy(after).tables["visit"].clip == {"rows": 1024, "cost": 80000}
     assert with_bounds(after, parse_policy(after), VISIT) == after, "a second time changes nothing"
 
 
 def test_a_table_without_a_section_of_its_own_is_given_one() -> None:
     text = HEAD + "[tables.visit.columns]\ncost = { range = [0, 5] }\n"
-    assert changed(text, VISIT) == ["+[tables.visit]", AT_MOST, "+"]
+    assert changed(text, VISIT) == ["+[tables.visit]", CLIP, "+"]
 
 
 def test_bounds_of_other_measures_stay() -> None:
-    text = HEAD + "[tables.visit]\nclip = {rows = 5, days = 7}\nat_most = {rows = 50, days = 9}\n"
+    text = HEAD + "[tables.visit]\nat_most = {days = 9}\nclip = {rows = 50, days = 9}\n"
     assert changed(text, VISIT) == [
-        "+at_most = { rows = 1024, days = 9, cost = 80000 }",
-        "-at_most = {rows = 50, days = 9}",
+        "+clip = { rows = 1024, days = 9, cost = 80000 }",
+        "-clip = {rows = 50, days = 9}",
     ]
 
 
 def test_a_table_of_another_schema_is_named_in_quotes() -> None:
     text = 'schemas = ["public", "clinic"]\n' + HEAD + '[tables."clinic.visit"]\n'
-    assert changed(text, {"clinic.visit": {"a b": 2.0}}) == ['+at_most = { "a b" = 2 }']
+    assert changed(text, {"clinic.visit": {"a b": 2.0}}) == ['+clip = { "a b" = 2 }']
 
 
 @pytest.mark.parametrize(
     ("text", "days"),
     [
-        (HEAD + "[tables.visit]\n[tables.visit.at_most]\nrows = 5\n", ""),
+        (HEAD + "[tables.visit]\n[tables.visit.clip]\nrows = 5\n", ""),
         (
-            HEAD.replace("[tables.patient]", "[tables]\npatient = {}\nvisit = { at_most = { days = 9 } }"),
+            HEAD.replace("[tables.patient]", "[tables]\npatient = {}\nvisit = { clip = { days = 9 } }"),
             "days = 9, ",
         ),
     ],
@@ -77,7 +77,7 @@ def test_a_table_of_another_schema_is_named_in_quotes() -> None:
 def test_a_spelling_that_is_not_understood_is_left_alone(text: str, days: str) -> None:
     with pytest.raises(CommandFailed, match="nothing is written") as failed:
         with_bounds(text, parse_policy(text), VISIT)
-    assert failed.value.hint == f"write into it: [tables.visit] at_most = {{ {days}rows = 1024, cost = 80000 }}"
+    assert failed.value.hint == f"write into it: [tables.visit] clip = {{ {days}rows = 1024, cost = 80000 }}"
 
 
 def test_a_file_is_written_whole_with_its_rights_unless_it_was_changed(tmp_path: Path) -> None:

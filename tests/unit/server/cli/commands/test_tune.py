@@ -64,7 +64,7 @@ def tunings(policy: Path) -> tuple[TuningRecord, ...]:
         return ledger.tunings()
 
 
-BOUNDS = ["at_most = { rows = 64, cost = 4096 }"]
+BOUNDS = ["clip = { rows = 16, cost = 1024 }"]
 
 
 def test_it_shows_proposes_and_writes_only_with_a_yes(policy: Path, run: Run, capsys: Capture) -> None:
@@ -89,12 +89,26 @@ def test_it_shows_proposes_and_writes_only_with_a_yes(policy: Path, run: Run, ca
 
 def test_bounds_that_are_there_hide_nobody(policy: Path, run: Run, capsys: Capture) -> None:
     assert run("tune", "--policy", str(policy), "--epsilon", "1", "--yes") == 0
-    policy.write_text(policy.read_text().replace("at_most = {", "clip = { rows = 2 }\nat_most = {"))
+    policy.write_text(
+        policy.read_text().replace("clip = { rows = 16,", "at_most = { rows = 64 }\nclip = { rows = 2,")
+    )
     assert run("policy", "accept", str(policy), "--reason", "less", "--yes") == 0
     assert run("tune", "--policy", str(policy), "--epsilon", "1") == 0
     first, second = (one.histograms for one in tunings(policy))
     assert first == second
     capsys.readouterr()
+
+
+def test_what_nobody_exceeds_is_declared_by_people_alone(policy: Path, run: Run, capsys: Capture) -> None:
+    """A few people with far more hide in the noise: no tuning knows a bound that nobody exceeds."""
+    assert run("tune", "--policy", str(policy), "--epsilon", "1", "--yes") == 0
+    assert "at_most" not in policy.read_text()
+    assert "no at_most is proposed" in capsys.readouterr().out
+    policy.write_text(policy.read_text().replace("clip = { rows = 16, cost = 1024 }", "at_most = { rows = 20 }"))
+    assert run("tune", "--policy", str(policy), "--yes") == 0
+    assert "The policy has `at_most` for visit.rows, so no `clip` is written." in capsys.readouterr().err
+    said = PolicyFile.read(policy).policy.tables["visit"]
+    assert (said.clip, said.at_most) == ({"cost": 1024.0}, {"rows": 20.0})
 
 
 def test_a_measure_alone_is_named(policy: Path, run: Run, capsys: Capture) -> None:
