@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -134,9 +134,9 @@ class Display:
         )
 
 
-def is_noisy(output: Output) -> bool:
-    """Whether a column is a number that depends on released values, and so has an interval."""
-    return output.type in NUMBERS and not isinstance(output.expression, (Given, KeyValue, RowCount))
+def is_noisy(output: Output, types: Container[ResultType] = NUMBERS) -> bool:
+    """Whether a column of these types depends on released values, and so has an interval."""
+    return output.type in types and not isinstance(output.expression, (Given, KeyValue, RowCount))
 
 
 def is_never_true(condition: ReleasedExpression) -> bool:

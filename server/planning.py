@@ -37,6 +37,7 @@ from planner.public.route import check_public, lists_people, names_private_table
 from planner.released_expression import is_noisy
 from planner.rewriting.rewrite import rewrite, write_public
 from planner.schema import Schema
+from planner.sql.sql_types import MEASURED
 from planner.sql.trees import tables_of
 from planner.sql.zones import UTC
 from server.backends.backend import Backend, Source
@@ -214,7 +215,9 @@ class Planning:
                     check_public(statement)
                 found = describe(tree, self.schema, self.policy, search_path, given)
                 columns = tuple(ResultColumn(one.name, one.type) for one in found.outputs)
-                return StatementShape(found.parameters, columns, tuple(map(is_noisy, found.outputs)))
+                return StatementShape(
+                    found.parameters, columns, tuple(is_noisy(one, MEASURED) for one in found.outputs)
+                )
             except (UnsupportedSQL, InvalidSyntax):
                 composed = self._composer.described(statement, search_path, given)
                 if composed is None:

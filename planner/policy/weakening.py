@@ -82,11 +82,11 @@ def _foreign_keys(
     old, new = {_named(key): key for key in before}, {_named(key): key for key in after}
     if len(old) < len(before) or len(new) < len(after):
         yield f"{setting}: one is declared twice"
-    for name in old.keys() - new.keys():
+    for name in sorted(old.keys() - new.keys()):
         yield f"{name[0]}: no longer declared"
-    for name in new.keys() - old.keys():
+    for name in sorted(new.keys() - old.keys()):
         yield f"{name[0]}: declared"
-    for name in old.keys() & new.keys():
+    for name in sorted(old.keys() & new.keys()):
         yield from _differences(old[name], new[name], _FOREIGN_KEY, f"{name[0]}, ")
 
 

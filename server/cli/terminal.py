@@ -50,6 +50,16 @@ def _window(line: str, column: int) -> tuple[str, int]:
     return before + line[first : first + WIDTH] + after, len(before) + column - first
 
 
+def confirmed(question: str) -> bool:
+    """Ask for a yes. False if nobody can answer: there is no terminal, and nothing to read."""
+    try:
+        return typer.confirm(question, err=True)
+    except typer.Abort:
+        if sys.stdin.isatty():  # Ctrl-C
+            raise
+        return False
+
+
 _UNBOUNDED_COLUMNS = 10_000
 
 

@@ -173,6 +173,17 @@ def test_a_shape_is_known_before(pipeline: Pipeline, ledger: Ledger) -> None:
     assert ledger.charges("ada") == ()
 
 
+def test_a_length_of_time_has_an_interval_beside_it_in_every_form(pipeline: Pipeline) -> None:
+    """psql names the columns before the answer: an average of lengths of time has ends, and a key has none."""
+    waits = "l_receiptdate::timestamp - l_shipdate::timestamp"
+    sql = f"SELECT l_returnflag, avg({waits}) AS wait, count(*) FROM lineitem GROUP BY 1"
+    shape = pipeline.describe(sql)
+    assert ([one.type for one in shape.columns], shape.noisy) == (["text", "interval", "int8"], (False, True, True))
+    answer = _asked(pipeline, sql, epsilon=4.0)
+    assert tuple(map(answer.has_intervals, range(3))) == shape.noisy
+    assert pipeline.describe(f"SELECT {waits} AS wait, count(*) FROM lineitem GROUP BY 1").noisy == (False, True)
+
+
 def test_what_could_fail_for_some_value_is_refused_before_both(pipeline: Pipeline, ledger: Ledger) -> None:
     for sql in (
         "SELECT count(*) FROM customer WHERE c_acctbal > (SELECT c_acctbal FROM customer)",

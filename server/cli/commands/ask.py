@@ -17,7 +17,7 @@ from server.answers.proposals.accuracy import Proposal
 from server.cli.answer_view import answer_table, explanation_view, summary
 from server.cli.client import answered, ask, fetch, read_body, read_key
 from server.cli.failure import CommandFailed, ExitCode
-from server.cli.terminal import Format, Output, printable, show, show_rows, tell, write
+from server.cli.terminal import Format, Output, confirmed, printable, show, show_rows, tell, write
 from server.http.answer_body import AnswerBody
 from server.http.budget_body import RemainingQuestionsBody
 from server.query import OLD_NAMES, SETTINGS, Explanation, Setting, privacy_text
@@ -37,8 +37,9 @@ def proposed_epsilon(url: str, key: str, body: Mapping[str, object], sql: str, *
             hint="ask for less accuracy",
             exit_code=ExitCode.BUDGET_EXHAUSTED,
         )
-    if not yes and not typer.confirm("Ask?", err=True):
-        raise CommandFailed("not asked; nothing was charged", exit_code=ExitCode.REFUSED)
+    if not yes and not confirmed("Ask?"):
+        hint = "in a script, add --yes"
+        raise CommandFailed("not asked; nothing was charged", hint=hint, exit_code=ExitCode.REFUSED)
     return proposal.epsilon
 
 

@@ -20,7 +20,7 @@ from rich.text import Text
 
 from server.cli.commands.open_ledger import PolicyArgument, Reason, act, opened
 from server.cli.failure import CommandFailed, ExitCode
-from server.cli.terminal import Format, Output, console, printable, show, show_rows, tell
+from server.cli.terminal import Format, Output, confirmed, console, printable, show, show_rows, tell
 
 if TYPE_CHECKING:
     from planner.policy.policy import Policy
@@ -151,12 +151,14 @@ def checked(policy: Path, output: Format | None) -> Sequence[Finding]:
     """
     from planner.policy.declared import with_declared_keys
     from server.backends.open_custody import open_policy_custody
-    from server.policy.accepted_policy import read_policy
+    from server.policy.accepted_policy import Change, PolicyFile
     from server.policy.check_data import check_policy, probes
     from server.policy.dataset_budget import dataset_budget, missing_deltas
     from server.policy.secrets import resolve
 
-    contract = read_policy(policy)
+    file = PolicyFile.read(policy)
+    contract = file.policy
+    weaker: tuple[str, ...] = ()
     url = resolve(contract.database_url, policy.parent)
     with ExitStack() as stack:
         ledger = _ledger_at_hand(contract, policy)
@@ -172,7 +174,9 @@ def checked(policy: Path, output: Format | None) -> Sequence[Finding]:
         if ledger is not None and version is not None:
             findings += missing_deltas(contract, ledger.accounts(), ledger.analysts())
             findings += [one for one in (dataset_budget(contract, ledger.accounts()),) if one is not None]
-            _record_keys(findings, with_declared_keys(schema, contract), ledger, version)
+            declared = with_declared_keys(schema, contract)
+            weaker = Change.to(file, declared, ledger).weaker
+            _record_keys(findings, declared, ledger, version)
             if not any(finding.severity == "error" for finding in findings):
                 findings += _periods(contract, policy, custody, ledger)
         proposal = None if any(one.severity == "error" for one in findings) else _mirror(contract, custody, schema)
@@ -192,6 +196,9 @@ def checked(policy: Path, output: Format | None) -> Sequence[Finding]:
     accepted = f", acknowledged {number['accepted']}" if number["accepted"] else ""
     said = f"errors {number['error']}, warnings {number['warning']}{accepted}"
     tell(f"{policy}: {said}; declarations compared with the rows: {counted}")
+    if weaker:
+        tell(f"It protects less than the policy in force: {printable('; '.join(weaker))}")
+        tell(f"No proxy applies it before `noisegate policy accept {policy} --reason WHY`.")
     if proposal is not None:
         tell(proposal)
     return findings
@@ -310,7 +317,9 @@ def accept(
         change = Change.to(prepared.file, prepared.schema, ledger)
         for line in change.weaker:
             tell(f"weaker: {printable(line)}", style="yellow")
-        if change.weaker and not yes and not typer.confirm("Put it in force?", err=True):
-            raise CommandFailed("not confirmed; the old policy stays in force", exit_code=ExitCode.REFUSED)
+        if change.weaker and not yes and not confirmed("Put it in force?"):
+            hint = "in a script, add --yes"
+            message = "not confirmed; the old policy stays in force"
+            raise CommandFailed(message, hint=hint, exit_code=ExitCode.REFUSED)
         put_in_force(change, ledger, act(reason), confirmed=change.hash)
     tell(f"The policy {prepared.file.policy.hash} is accepted. A running proxy applies it at SIGHUP or a reload.")

@@ -373,6 +373,9 @@ def test_a_weaker_policy_is_shown_and_confirmed(
     monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
     assert run("policy", "accept", policy, *WHY) == 1
     assert "weaker: privacy.max_epsilon: raised" in capsys.readouterr().err
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    assert run("policy", "accept", policy, *WHY) == 1
+    assert "hint: in a script, add --yes" in capsys.readouterr().err, "nobody is there to answer"
     assert run("policy", "accept", policy, "--yes", *WHY) == 0
     last = shell.rows("admin", "log")[-1]
     assert last["kind"] == "policy" and "max_epsilon" in last["what"]

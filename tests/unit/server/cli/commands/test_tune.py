@@ -153,6 +153,14 @@ def test_a_weaker_policy_counts_nobody_before_it_is_accepted(policy: Path, run: 
     assert run("tune", "--policy", str(policy), "--epsilon", "1") == 2
     assert "protects less" in capsys.readouterr().err
     assert tunings(policy) == ()
+    assert run("policy", "check", str(policy)) == 0
+    err = capsys.readouterr().err
+    assert "protects less than the policy in force: privacy.max_epsilon: raised" in err
+    assert f"`noisegate policy accept {policy} --reason WHY`" in err
+    assert run("policy", "accept", str(policy), "--reason", "so be it", "--yes") == 0
+    capsys.readouterr()
+    assert run("policy", "check", str(policy)) == 0
+    assert "protects less" not in capsys.readouterr().err
 
 
 def test_a_new_load_says_when_to_repeat_it(policy: Path, run: Run, capsys: Capture) -> None:
