@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
 from enum import Enum
@@ -61,6 +62,18 @@ def _shape(kind: type[Any]) -> tuple[bool, bool, bool, bool, bool, tuple[str, ..
     )
 
 
+_caches: weakref.WeakSet[LruCache[Any, Any]] = weakref.WeakSet()
+_caches_lock = threading.Lock()
+
+
+def forget_unused() -> None:
+    """Drop what no cache of bytes has put or given since the call before."""
+    with _caches_lock:
+        caches = list(_caches)
+    for cache in caches:
+        cache.forget_unused()
+
+
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
@@ -82,6 +95,10 @@ class LruCache(Generic[K, V]):
         self._n_bytes = 0
         self._lock = threading.Lock()
         self._values: OrderedDict[K, tuple[V, int]] = OrderedDict()
+        self._used: set[K] = set()
+        if most_bytes is not None:
+            with _caches_lock:
+                _caches.add(self)
 
     def get(self, key: K) -> V | None:
         """The value, which becomes the most recently used one; None if there is none."""
@@ -90,6 +107,7 @@ class LruCache(Generic[K, V]):
             if found is None:
                 return None
             self._values.move_to_end(key)
+            self._used.add(key)
             return found[0]
 
     def put(self, key: K, value: V) -> V:
@@ -98,13 +116,24 @@ class LruCache(Generic[K, V]):
         with self._lock:
             _, before = self._values.pop(key, (None, 0))
             self._n_bytes -= before
+            self._used.discard(key)
             if self._most_bytes is None or n_bytes <= self._most_bytes:
                 self._values[key] = value, n_bytes
                 self._n_bytes += n_bytes
+                self._used.add(key)
             while len(self._values) > self._size or self._n_bytes > (self._most_bytes or 0):
-                _, (_, gone) = self._values.popitem(last=False)
+                oldest, (_, gone) = self._values.popitem(last=False)
                 self._n_bytes -= gone
+                self._used.discard(oldest)
         return value
+
+    def forget_unused(self) -> None:
+        """Drop the values that were neither put nor got since the call before."""
+        with self._lock:
+            for key in self._values.keys() - self._used:
+                _, gone = self._values.pop(key)
+                self._n_bytes -= gone
+            self._used.clear()
 
     def __len__(self) -> int:
         """The number of cached values."""

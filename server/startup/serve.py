@@ -19,6 +19,7 @@ import uvicorn
 from server.errors import ServerError
 from server.http.listener import HttpListener
 from server.ledger.analyst import Act
+from server.lru_cache import forget_unused
 from server.pgwire.connection import CancelKeys, Limits, Listener, ListenerContext
 from server.pgwire.gateway import Gateway
 from server.pgwire.scram import Certificate, ledger_verifier, unknown_secret
@@ -162,24 +163,30 @@ async def serve_both(
 
 
 _TIDY_EVERY_S = 20.0
-_TIDY_FROM_BYTES = 32 << 20
+_TIDY_FROM_BYTES, _LITTLE_BYTES = 16 << 20, 1 << 20
+_MOST_IN_VAIN = 2
+"""Caches drop at the second time what was in use at the first one."""
 
 
 async def give_memory_back() -> None:
     """Give memory back to the system after a storm, until it is cancelled.
 
-    Trees of large statements are cyclic, and a full collection of garbage is rare. The C library keeps what is freed.
-    So where the process has grown, both are done; a collection takes a tenth of a second.
+    Trees of large statements are cyclic, and a full collection of garbage is rare. The C library keeps what is freed,
+    and caches what nobody has asked for since. So where the process has grown, all is given back, until nothing more
+    comes of it; a collection takes a tenth of a second.
     """
-    least = _resident_bytes()
+    usual, vain = _resident_bytes(), 0
     while True:
         await asyncio.sleep(_TIDY_EVERY_S)
-        if _resident_bytes() > least + _TIDY_FROM_BYTES:
+        before = _resident_bytes()
+        if before > usual + _TIDY_FROM_BYTES:
             await asyncio.to_thread(_tidy)
-        least = min(least, _resident_bytes())
+            vain = vain + 1 if _resident_bytes() > before - _LITTLE_BYTES else 0
+        usual = _resident_bytes() if vain > _MOST_IN_VAIN else min(usual, _resident_bytes())
 
 
 def _tidy() -> None:
+    forget_unused()
     gc.collect()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc's
     if trim is not None:
