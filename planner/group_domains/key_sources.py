@@ -92,16 +92,16 @@ class KeySources:
         return is_open(self._schema, self._policy, self._entries[column[0]].table.name, column[1])
 
     def is_nullable(self, column: ColumnRef) -> bool:
-        """Does the catalog allow NULL in a column, or may a text in it be no date?"""
+        """Does the catalog allow NULL in a column?"""
         found = self._entries[column[0]].table.column(column[1])
         assert found is not None, "bound columns exist"
-        return found.nullable or self.declared(column).format is not None
+        return found.nullable
 
     def may_be_null(self, column: ColumnRef) -> bool:
-        """May a private column be NULL in a join tuple?"""
+        """May a private column be NULL in a join tuple, or may a text in it be no date?"""
         there = self._entries[column[0]].outer is None
         known = (there and not self.is_nullable(column)) or self.equalities.known(column)
-        return not known and not never_null(column, self.query.predicates)
+        return not (known and self.declared(column).format is None) and not never_null(column, self.query.predicates)
 
     def known_source(self, column: ColumnRef) -> tuple[Source, ColumnRef] | None:
         """The source that `find` returned for a column; None if it was not asked."""

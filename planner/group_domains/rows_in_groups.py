@@ -46,7 +46,8 @@ def rows_in_groups(key: BoundKey, sources: KeySources) -> tuple[exp.Expr, ...]:
     found: dict[ColumnRef, exp.Expr] = {}
     for column in computed_from(key.written):
         ref = column_ref(column)
-        if sources.rows(ref[0]) is None and not sources.is_per_person(ref):
+        texts = sources.declared(ref).format is not None  # read as NULL beyond the range
+        if sources.rows(ref[0]) is None and not sources.is_per_person(ref) and not texts:
             condition = _within(column, sources.type_of(ref), numbers_beyond(ref, sources), days_beyond(ref, sources))
             if condition is not None:
                 found[ref] = condition
@@ -104,7 +105,8 @@ def numbers_beyond(column: ColumnRef, sources: KeySources) -> tuple[float, float
 def days_beyond(column: ColumnRef, sources: KeySources) -> Span | None:
     """The declared range of a datetime, if conditions allow values outside of it."""
     declared = sources.declared(column)
-    if not sources.type_of(column).is_moment or declared.dates is None or declared.domain is not None:
+    dated = sources.type_of(column).is_moment or declared.format is not None
+    if not dated or declared.dates is None or declared.domain is not None:
         return None
     first, last = days_left(sources.query.predicates, column, ALWAYS)
     return None if declared.dates[0] <= first and last <= declared.dates[1] else declared.dates
@@ -151,12 +153,13 @@ def omitted_rows(key: BoundKey, meant: ColumnSources, sources: KeySources) -> st
     for column in key.columns:
         if sources.rows(column[0]) is not None:
             continue
-        ways = [*(["NULL"] if _drops_null(column, key, sources) else [])]
+        compared = key.values is not None and not itself and column not in computed  # a WHEN or ELSE has these rows
+        ways = ["NULL"] if not compared and _drops_null(column, key, sources) else []
         if not itself and sources.is_per_person(column):  # no policy declares its values, so all count
             ways = [] if holds(key.written, exp.Coalesce, exp.Case) else ways
         elif _drops_values(column, key, meant, computed, sources):
             ways.append("not among its declared values")
-        elif not itself and (column in meant or column in computed):
+        elif not itself and not compared and (column in meant or column in computed):
             beyond = days_beyond(column, sources)
             ways += [] if beyond is None else [f"not from {beyond[0]} to {beyond[1]}"]
         if ways:
@@ -181,7 +184,9 @@ def _drops_values(
     kind, declared = sources.type_of(column), sources.declared(column)
     if kind.family is Family.BOOL or (declared.domain is None and declared.range is None and declared.dates is None):
         return False
-    if kind.is_moment and declared.domain is None and not isinstance(key.value, exp.Column):
+    if declared.format is not None or (
+        kind.is_moment and declared.domain is None and not isinstance(key.value, exp.Column)
+    ):
         return False
     if column in computed and (numbers_beyond(column, sources) or days_beyond(column, sources)):
         return True

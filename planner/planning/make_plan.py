@@ -44,7 +44,7 @@ from planner.policy.policy import Policy
 from planner.released_expression import ReleasedExpression, as_measured, substitute
 from planner.rewriting.compact_tuples import sample_rows
 from planner.rewriting.join_tables import complete_provenance, filter_semi_joins, join_tables
-from planner.rewriting.read_nan_as_null import nan_notes
+from planner.rewriting.read_nan_as_null import nan_notes, text_notes
 from planner.schema import Schema
 from planner.sensitivity.groups_per_unit import (
     groups_per_kind,
@@ -244,6 +244,7 @@ def _plan(
             *clamped_notes(bound, policy),
             *beyond_notes(asked, len(found.owners)),
             *nan_notes(bound),
+            *text_notes(bound, policy),
         ),
         lone=are_lone(bound, found, connected),
     )

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from planner.binding.bound_query import BoundQuery
-from planner.schema import Schema, Table
+from planner.policy.policy import Policy
+from planner.schema import Column, Schema, Table
 from planner.sql.trees import (
     DECLARED,
     LEAVES,
@@ -199,7 +200,7 @@ def _groups_by_expressions(select: exp.Select) -> bool:
 
 def nan_notes(query: BoundQuery) -> Iterator[str]:
     """The note about NaN, if a question reads a column that may contain it."""
-    names = list(dict.fromkeys(_names(query)))
+    names = [f"{table.name}.{column.name}" for table, column in dict.fromkeys(_read(query)) if column.nan]
     if names:
         yield nan_note(names)
 
@@ -211,16 +212,33 @@ def nan_note(names: Iterable[str]) -> str:
 
 def nan_columns(trees: Iterable[exp.Expr], tables: Mapping[str, Table]) -> Iterator[str]:
     """The names of columns in these expressions that may contain NaN."""
+    return (f"{table.name}.{column.name}" for table, column in _columns(trees, tables) if column.nan)
+
+
+def text_notes(query: BoundQuery, policy: Policy) -> Iterator[str]:
+    """A note for each form in which a question reads texts as dates."""
+    forms: dict[str, list[str]] = {}
+    for table, column in dict.fromkeys(_read(query)):
+        form = policy.column(table.name, column.name).format
+        if form is not None:
+            forms.setdefault(form, []).append(f"{table.name}.{column.name}")
+    for form, names in forms.items():
+        yield f"Texts in {' and '.join(names)} are read as {form}; other texts count as NULL."
+
+
+def _columns(trees: Iterable[exp.Expr], tables: Mapping[str, Table]) -> Iterator[tuple[Table, Column]]:
     for tree in trees:
         for alias, name in map(column_ref, columns_of(tree)):
             column = tables[alias].column(name) if alias in tables else None
-            if column is not None and column.nan:
-                yield f"{tables[alias].name}.{name}"
+            if column is not None:
+                yield tables[alias], column
 
 
-def _names(query: BoundQuery) -> Iterator[str]:
+def _read(query: BoundQuery, values: Iterable[exp.Expr] = ()) -> Iterator[tuple[Table, Column]]:
+    """The columns that a question reads, each with its table; `values`: what a per-person subquery computes."""
     entries = query.all_tables
     trees = [
+        *values,
         *query.predicates,
         *(condition for entry in entries for condition in entry.outer or ()),
         *(condition for one in query.semi_joins for condition in one.predicates),
@@ -228,7 +246,7 @@ def _names(query: BoundQuery) -> Iterator[str]:
     ]
     for aggregate in query.aggregates:
         trees += [part for part in (aggregate.argument, aggregate.condition) if part is not None]
-    yield from nan_columns(trees, {entry.alias: entry.table for entry in entries})
+    yield from _columns(trees, {entry.alias: entry.table for entry in entries})
     for entry in entries:
         for part in entry.person.selects if entry.person is not None else ():
-            yield from _names(part.query)
+            yield from _read(part.query, [one.value for one in part.columns])

@@ -9,10 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from planner.plan import Plan
 from planner.policy.policy import Policy, parse_policy
 from planner.policy.validate import validate
 from planner.sql.datetimes import moment_form
 from server.backends.embedded import EmbeddedPostgres
+from server.explain.catalog import catalog
+from server.pgwire.shadow_setup import _words_for_column
+from tests.golden.benchmark import planned
 from tests.golden.databases import engines, in_file, on_server
 from tests.golden.executed import Database, assert_same_rows, executed
 
@@ -205,6 +209,71 @@ def test_texts_that_are_no_date_are_null(databases: list[Database]) -> None:
             "SELECT sum(extract(year FROM born)) FROM person": 1980 + 1980 + 1981,
         }.items():
             assert [list(map(float, row)) for row in executed(sql, database, declared())] == [[count]], sql  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("sql", "form"),
+    [
+        ("SELECT count(*) FROM visit WHERE day >= '2024-01-01'", "visit.day are read as DD/MM/YYYY"),
+        ("SELECT count(*) FROM person WHERE EXISTS (SELECT 1 FROM visit v WHERE v.person = person.id AND day < "
+         "'2024-02-01')", "visit.day are read as DD/MM/YYYY"),
+        ("SELECT count(*) FROM (SELECT person, max(day) AS d FROM visit GROUP BY person) p WHERE d < '2024-02-01'",
+         "visit.day are read as DD/MM/YYYY"),
+        ("SELECT extract(year FROM born), count(*) FROM person GROUP BY 1", "person.born are read as YYYY-MM-DD"),
+    ],
+)  # fmt: skip
+def test_an_answer_says_how_it_reads_texts(sql: str, form: str, databases: list[Database]) -> None:
+    plan = planned(sql, databases[0].schema, declared())
+    assert isinstance(plan, Plan)
+    assert plan.notes == (f"Texts in {form}; other texts count as NULL.",)
+
+
+def test_an_answer_that_reads_no_such_text_says_nothing(databases: list[Database]) -> None:
+    plan = planned("SELECT count(*) FROM visit", databases[0].schema, declared())
+    assert isinstance(plan, Plan)
+    assert plan.notes == ()
+
+
+OMITTED = "Rows whose visit.day is NULL or not from 2024-01-01 to 2024-12-31 may be left out."
+
+
+@pytest.mark.parametrize(
+    ("key", "omitted"),
+    [
+        ("CASE WHEN day < '2024-02-01' THEN 'old' ELSE 'new' END", None),  # other texts are new
+        (
+            "extract(year FROM day)",
+            OMITTED,
+        ),
+        ("day", OMITTED),
+    ],
+)
+def test_a_key_says_which_texts_are_in_no_group(key: str, omitted: str | None, databases: list[Database]) -> None:
+    plan = planned(f"SELECT {key}, count(*) FROM visit GROUP BY 1", databases[0].schema, declared())
+    assert isinstance(plan, Plan)
+    assert [key.omitted for key in plan.group_keys] == [omitted]
+
+
+def test_the_catalog_and_comments_show_the_form(databases: list[Database]) -> None:
+    shown = {table.name: table.columns for table in catalog(databases[0].schema, declared()).tables}
+    words = "a date read as DD/MM/YYYY; 2024-01-01 to 2024-12-31"
+    assert [column.note for column in shown["visit"] if column.name == "day"] == [words]
+    comment = _words_for_column(declared().column("visit", "day"), ())
+    assert comment == "a date read as DD/MM/YYYY; from 2024-01-01 to 2024-12-31; in steps of day"
+
+
+def test_every_row_is_in_one_of_the_branches(databases: list[Database]) -> None:
+    sql = "SELECT CASE WHEN day < '2024-02-01' THEN 'old' ELSE 'new' END AS k, count(*) FROM visit GROUP BY 1"
+    for database in databases:
+        assert sum(float(str(row[1])) for row in executed(sql, database, declared())) == 300
+
+
+def test_a_group_of_null_has_the_texts_that_are_no_date(databases: list[Database]) -> None:
+    """The column itself is never NULL."""
+    sql = "SELECT extract(year FROM born) AS y, count(*) FROM person GROUP BY 1"
+    for database in databases:
+        rows = executed(sql, database, declared(born=f"{BORN}, null_group = true"))
+        assert {str(row[0]): float(str(row[1])) for row in rows} == {"1980": 2, "1981": 1, "None": 9}
 
 
 def test_a_policy_without_it_keeps_its_hash() -> None:
