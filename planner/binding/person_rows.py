@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from decimal import Decimal
 
 from sqlglot import exp
 
@@ -22,11 +21,10 @@ from planner.binding.person_tables import declared_of, typed_sql, written_as
 from planner.binding.scope import Meaning, Scope, Source, Tables
 from planner.errors import UnsupportedSQL
 from planner.expressions.bind_scalar import bind_scalar
-from planner.expressions.coercion import fits_float
+from planner.expressions.coercion import any_double, fits_float
 from planner.expressions.scalar import Scalar
 from planner.policy.policy import ColumnPolicy
 from planner.schema import Column
-from planner.sql.literals import number_sql
 from planner.sql.sql_types import Family, SqlType, sql_type
 from planner.sql.trees import ColumnRef, bound_column, cast_sql, column_ref, copied, holds
 
@@ -207,18 +205,9 @@ def _typed(scalar: Scalar) -> tuple[str | None, exp.Expr]:
     return "double precision", _cast(sql, scalar.type, "double precision")
 
 
-_LARGEST, _LEAST = (number_sql(Decimal(text)) for text in ("1e300", "1e-300"))
-
-
 def _cast(value: exp.Expr, found: SqlType, kind: str) -> exp.Expr:
     """Cast a value to the common type. A numeric with too many digits has no double, which a row would show."""
-    if kind == "double precision" and not fits_float(found):
-        within = exp.Greatest(this=copied(value), expressions=[exp.Neg(this=copied(_LARGEST))])
-        bounded = exp.Least(this=within, expressions=[copied(_LARGEST)])
-        seen = exp.GTE(this=exp.Abs(this=copied(value)), expression=copied(_LEAST))
-        zero = exp.Not(this=exp.Is(this=exp.Paren(this=copied(value)), expression=exp.Null()))
-        value = exp.Case().when(seen, bounded, copy=False).when(zero, exp.Literal.number(0), copy=False)
-    return cast_sql(value, kind)
+    return cast_sql(value, kind) if kind != "double precision" or fits_float(found) else any_double(value)
 
 
 def _common(kinds: Sequence[str], position: int | None) -> str:

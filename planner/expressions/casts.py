@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from planner.errors import UnsupportedSQL
 from planner.expressions import arithmetic, coercion, intervals
-from planner.expressions.coercion import fits_float, settle
+from planner.expressions.coercion import settle
 from planner.expressions.datetimes import converted, interval, literal, local, meant_in, shown_in
 from planner.expressions.made_dates import of_text
 from planner.expressions.numeric_functions import near
@@ -141,7 +141,7 @@ def _number(node: exp.Expr, part: Scalar, target: SqlType) -> Scalar:
     if target == REAL:
         return coercion.as_real(node, part)
     if target.family is Family.FLOAT:
-        return _to_double(node, part)
+        return coercion.double(node, part)
     if part.type == REAL and target == SqlType(Family.NUMERIC):
         return coercion.decimal_digits(node, part)
     places = 0 if target.family is Family.INTEGER else target.scale
@@ -187,15 +187,6 @@ def _whole(node: exp.Expr, part: Scalar) -> Scalar:
 
 _EXACT = 2.0**50
 """Up to here halves of doubles are rounded without an error, and fit a bigint."""
-
-
-def _to_double(node: exp.Expr, part: Scalar) -> Scalar:
-    """A number as double precision; a numeric with too many digits is clamped to its range first."""
-    assert part.type is not None, "typed"
-    fits = part.plain is not None and fits_float(part.type)
-    plain = cast_sql(part.sql, "DOUBLE PRECISION") if fits else None
-    clamped = part.through(lambda sql: sql, intervals.fractional)
-    return Scalar(node, SqlType(Family.FLOAT), plain, clamped, unranged=part.unranged)
 
 
 def _null(node: exp.Expr, target: SqlType) -> Scalar:

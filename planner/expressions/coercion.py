@@ -224,8 +224,10 @@ def wrong_type(part: Scalar, wanted: str) -> UnsupportedSQL:
 def align(node: exp.Expr, parts: Sequence[Scalar], binder: Binder) -> list[Scalar]:
     """Give untyped parts the type of the first typed part, and check that every pair can be compared.
 
-    Raises: UndefinedOperator.
+    Beside a double a numeric is a double, as in PostgreSQL. Raises: UndefinedOperator.
     """
+    if any(part.type == SqlType(Family.FLOAT) for part in parts):
+        parts = [double(node, part) if part.type == _NUMBER else part for part in parts]
     typed = next((part for part in parts if part.type is not None), None)
     known = _TEXT if typed is None or typed.type is None else typed.type
     read_as = SqlType(Family.TIMESTAMPTZ) if any(part.zoned for part in parts) else known
@@ -235,6 +237,8 @@ def align(node: exp.Expr, parts: Sequence[Scalar], binder: Binder) -> list[Scala
             names = f"{known.shown} and {part.type.shown}"
             number, string = known.is_number or part.type.is_number, known.is_string or part.type.is_string
             hint = "a text goes in quotes: '5'" if number and string else "compare values of one type"
+            if known.is_number and part.type.is_number:
+                hint = "cast the numeric: x::float8"
             uncompared = next((kind for kind in (known, part.type) if kind.family is Family.OTHER), None)
             if uncompared is not None:
                 names, hint = f"values of type {uncompared.shown}", _ONLY_COUNTED
@@ -288,6 +292,30 @@ def check_ordered(node: exp.Expr, parts: Sequence[Scalar]) -> None:
     if any(part.type is not None and part.type.family is Family.ENUM for part in parts):
         hint = "write CASE WHEN status < 'done' THEN ...; or cast it, with the order of texts: status::text"
         raise UnsupportedSQL("LEAST and GREATEST of enum labels are not supported", hint=hint, at=node)
+
+
+def double(node: exp.Expr, part: Scalar) -> Scalar:
+    """A number as double precision; a numeric with too many digits as `any_double`."""
+    assert part.type is not None, "typed"
+    plain = part.plain
+    if plain is not None:
+        fits = fits_float(part.type)
+        plain = cast_sql(copied(plain), "DOUBLE PRECISION") if fits else any_double(repeated(plain, node))
+    clamped = part.through(lambda sql: sql, intervals.fractional)
+    return Scalar(node, SqlType(Family.FLOAT), plain, clamped, unranged=part.unranged)
+
+
+_MOST, _LEAST = (number_sql(Decimal(text)) for text in ("1e300", "1e-300"))
+
+
+def any_double(value: exp.Expr) -> exp.Expr:
+    """A numeric of any size as a double. PostgreSQL fails beyond 1e-300 and 1e300; here they become 0 and 1e300."""
+    within = exp.Greatest(this=copied(value), expressions=[exp.Neg(this=copied(_MOST))])
+    bounded = exp.Least(this=within, expressions=[copied(_MOST)])
+    seen = exp.GTE(this=exp.Abs(this=copied(value)), expression=copied(_LEAST))
+    zero = exp.Not(this=exp.Is(this=exp.Paren(this=copied(value)), expression=exp.Null()))
+    case = exp.Case().when(seen, bounded, copy=False).when(zero, exp.Literal.number(0), copy=False)
+    return cast_sql(case, "DOUBLE PRECISION")
 
 
 def fits_float(kind: SqlType) -> bool:

@@ -130,7 +130,7 @@ TABLE: dict[type[exp.Expr], Function] = {
         conditionals.extreme, frozenset({"this", "expressions", "ignore_nulls"})),
     exp.Greatest: Function("as least", "its parts cannot fail; NULLs are skipped",
         conditionals.extreme, frozenset({"this", "expressions", "ignore_nulls"})),
-    exp.Cast: Function(_CASTS, "no value fails; integers keep every digit; numeric -> double by digits or range",
+    exp.Cast: Function(_CASTS, "no value fails; integers keep every digit; numeric -> double, at most 1e300",
         casts.cast, frozenset({"this", "to"})),
     # text
     exp.Length: Function("text -> whole number", "total", strings.length, _ONE),
