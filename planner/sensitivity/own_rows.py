@@ -319,7 +319,7 @@ def rows_without_owner(query: BoundQuery, found: Provenance) -> tuple[str, ...]:
 
     A row that is a unit if it references no owner always has one.
 
-    Raises: UnsupportedSQL if the conditions select such tuples only, which no answer counts.
+    Raises: UnsupportedSQL if the conditions select such tuples only, or a group is of them: no answer counts them.
     """
     equalities = found.equalities
     present = {equalities.find(column) for column in _present(query)}
@@ -352,9 +352,10 @@ _COMPARISONS = exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.In, exp.Be
 
 
 def _absent(query: BoundQuery, equalities: Equalities) -> Iterator[tuple[ColumnRef, exp.Expr]]:
-    """The classes of columns that conditions require to be NULL."""
-    for condition in query.predicates:
-        absent = isinstance(condition, exp.Is) and not condition.args.get("negate")
+    """The classes of columns that conditions require to be NULL, or keys show as a group of their own."""
+    keys = [key.value.this.unnest() if isinstance(key.value, exp.Not) else key.value for key in query.keys]
+    for condition in (*query.predicates, *keys):
+        absent = isinstance(condition, exp.Is) and (condition in keys or not condition.args.get("negate"))
         if absent and isinstance(condition.this, exp.Column) and isinstance(condition.expression, exp.Null):
             yield equalities.find(column_ref(condition.this)), condition
 

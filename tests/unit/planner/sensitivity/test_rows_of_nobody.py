@@ -81,12 +81,17 @@ def test_a_question_for_them_alone_is_refused() -> None:
         "SELECT count(*) FROM post WHERE author IS NULL",
         "SELECT max(length) FROM comment c JOIN post p ON p.id = c.post WHERE p.author IS NULL AND c.writer IS NULL",
         "SELECT count(*) FROM post p LEFT JOIN member m ON m.id = p.author WHERE m.id IS NULL",
+        "SELECT author IS NULL, count(*) FROM post GROUP BY 1",
+        "SELECT count(*) FROM post GROUP BY author IS NOT NULL",
+        "SELECT count(*) FROM post GROUP BY NOT author IS NULL",
     ):
         with pytest.raises(UnsupportedSQL, match="have no owner") as refused:
             notes(sql)
         assert "rows_are_units" in (refused.value.hint or ""), sql
         assert refused.value.position is not None, sql
     assert notes("SELECT count(*) FROM comment WHERE writer IS NULL") != ()
+    assert notes("SELECT writer IS NULL, count(*) FROM comment GROUP BY 1") != ()
+    assert notes("SELECT author IS NULL, count(*) FROM post WHERE author > 7 GROUP BY 1") == ()
 
 
 def test_a_left_join_to_the_owner_says_which_rows_it_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
