@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from planner.binding.bound_query import BoundTable
 from planner.binding.scope import Scope
-from planner.sql.trees import MIRRORED, Age, children, column_ref, columns_of, copied
+from planner.sql.trees import MIRRORED, Age, TextDate, children, column_ref, columns_of, copied
 
 _Key = tuple[bool, tuple[str, ...]]
 
@@ -74,6 +74,8 @@ def _key(node: exp.Expr) -> _Key:
 _STRICT = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Paren, exp.Cast, exp.Extract, exp.Abs, Age)
 
 _OF_ONE = (exp.TimestampTrunc, exp.Lower, exp.Upper, exp.Trim, exp.Length, exp.DPipe, exp.Floor, exp.Ceil, exp.Left)
+_OF_TEXTS = (exp.StrToDate, TextDate)
+"""NULL for NULL, but for other texts, too."""
 
 
 def is_null(node: exp.Expr, scope: Scope) -> exp.Expr | None:
@@ -107,7 +109,7 @@ def is_strict(node: exp.Expr) -> bool:
     """
     if isinstance(node, exp.Column):
         return True
-    if isinstance(node, (*_STRICT, *_OF_ONE)):
+    if isinstance(node, (*_STRICT, *_OF_ONE, *_OF_TEXTS)):
         return any(is_strict(part) for part in node.iter_expressions())
     return False
 
@@ -160,7 +162,7 @@ def absent(node: exp.Expr, aliases: Collection[str]) -> Absent:
         return next((one for one in found if one is not Absent.NULL), Absent.NULL)
     if isinstance(node, (exp.Paren, exp.Cast)):
         return absent(node.this, aliases)
-    if isinstance(node, (*_STRICT, *_OF_ONE, *_COMPARED)):
+    if isinstance(node, (*_STRICT, *_OF_ONE, *_OF_TEXTS, *_COMPARED)):
         read = [node.this] if isinstance(node, (exp.In, exp.Between)) else node.iter_expressions()
         return Absent.NULL if any(absent(part, aliases) is Absent.NULL for part in read) else Absent.UNKNOWN
     return Absent.UNKNOWN

@@ -339,13 +339,13 @@ class _FromClause:
 
     def _meaning(self, alias: str, name: str, table: str) -> Meaning:
         """A column; one of texts that hold dates means the date of its text."""
-        form = self._flat.tables.text_form(table, name)
-        if form is None:
+        forms = self._flat.tables.text_forms(table, name)
+        if not forms:
             return alias, name
         column = bound_column(alias, name)
         column.meta["bound"] = True
-        read = exp.StrToDate(this=column, format=exp.Literal.string(form))
-        read.meta[DECLARED_FORM] = True
+        read = exp.StrToDate(this=column, format=exp.Literal.string(forms[0]))
+        read.meta[DECLARED_FORM] = forms
         return read
 
     def _subquery(self, node: exp.Expr) -> Source:

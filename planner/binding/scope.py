@@ -228,9 +228,9 @@ class Tables:
             return table.name in self._literals or self._policy.is_public(table.name)
         return made[0].partitions is None and all(self.is_public(entry.table) for entry in made[0].query.all_tables)
 
-    def text_form(self, table: str, name: str) -> str | None:
-        """The form of the dates that a column's texts hold; None for any other column."""
-        return self._policy.column(table, name).format
+    def text_forms(self, table: str, name: str) -> tuple[str, ...]:
+        """The forms of the dates that a column's texts hold; none for any other column."""
+        return self._policy.column(table, name).forms
 
     def keys_to_owners(self, table: Table) -> tuple[ForeignKey, ...]:
         """Return the foreign keys whose missing parent leaves a row out of every answer."""

@@ -156,9 +156,9 @@ class _Binder:
         if self._tests or not isinstance(column, exp.Column):
             return found
         declared = self._scope.declared(column)[1]
-        if declared.dates is None or declared.format is None:
+        if declared.dates is None or not declared.forms:
             return found
-        return stated(node, text(self._column(node.this), self), declared.format, declared.dates)
+        return stated(node, text(self._column(node.this), self), declared.forms, declared.dates, declared=True)
 
     def _column(self, node: exp.Column) -> Scalar:
         found = self._scope.resolve(node)

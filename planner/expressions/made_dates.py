@@ -6,21 +6,22 @@ their ranges before they make a date, and the date counts only if they were ther
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 
 from sqlglot import exp
 
 from planner.errors import PlannerError, UnsupportedSQL
 from planner.expressions.coercion import settle, text, text_literal
-from planner.expressions.datetimes import ALWAYS, moment_argument, moved_by
+from planner.expressions.datetimes import ALWAYS, bounded_moment, moment_argument, moved_by
 from planner.expressions.scalar import Binder, Scalar, Span, repeated, wrap
 from planner.sql import literals
-from planner.sql.datetimes import date_form, longest_text, moment_form
-from planner.sql.sql_types import Family, SqlType
-from planner.sql.trees import NumberIn, cast_sql, copied
+from planner.sql.datetimes import date_form, moment_type
+from planner.sql.sql_types import Family, SqlType, sql_type
+from planner.sql.trees import TextDate, cast_sql, copied
 
 DECLARED_FORM = "declared form"
-"""Marks a column of texts that the policy declares to be dates or times."""
+"""Marks a column of texts that the policy declares to be dates or times; it has the forms."""
 
 _DATE = SqlType(Family.DATE)
 _RANGES = ((1, 9999), (1, 12), (1, 31))
@@ -93,7 +94,7 @@ def to_date(node: exp.Expr, binder: Binder) -> Scalar:
     form = text_literal(node.args["format"], "to_date() by a format", "YYYY-MM-DD")
     part = binder.scalar(node.this)
     if DECLARED_FORM in node.meta:
-        return stated(node, text(part, binder), form)
+        return stated(node, text(part, binder), node.meta[DECLARED_FORM], declared=True)
     if part.type == _DATE:  # a column of texts that the policy declares to be dates
         return part
     return of_text(node, part, form, binder)
@@ -104,46 +105,21 @@ def of_text(node: exp.Expr, part: Scalar, form: str, binder: Binder) -> Scalar:
     if date_form(form) is None:
         hint = "use YYYY, MM and DD, with signs between them"
         raise UnsupportedSQL(f"the format {form!r} of a date is not supported", hint=hint, at=node)
-    return stated(node, text(part, binder), form)
+    return stated(node, text(part, binder), [form])
 
 
-def stated(node: exp.Expr, part: Scalar, form: str, within: Span = ALWAYS) -> Scalar:
-    """The date that a text states in this form, or the timestamp if the form has hours; NULL for any other text, and
-    for days that are not within the span.
-
-    The expressions match no number that no date or time has, but the year 0, and days beyond their month's. Where one
-    does not match, none does. Fewer than 31 days after a month's first, a day has the number asked for, or there is
-    none in that month.
-    """
-    found = moment_form(form)
-    assert found is not None, "checked where it is declared"
+def stated(
+    node: exp.Expr, part: Scalar, forms: Sequence[str], within: Span = ALWAYS, *, declared: bool = False
+) -> Scalar:
+    """The date or timestamp that a text states in one of these forms; NULL for others, and for days beyond it."""
     if part.is_null:
         return Scalar(node, None, exp.Null())
-    # A longer text has another form; so no more of it is read.
-    short = exp.Left(this=part.sql, expression=exp.Literal.number(longest_text(form) + 1))
-    year, month, day, *times = (
-        NumberIn(this=copied(short), expression=exp.Literal.string(one)) if one else exp.Literal.number(1)
-        for one in found
-    )
-    some_year = exp.Nullif(this=year, expression=exp.Literal.number(0))
-    sql: exp.Expr = exp.DateFromParts(year=some_year, month=month, day=exp.Literal.number(1))
-    tests: list[exp.Expr] = []
-    if found[2] is not None:
-        later = exp.Paren(this=exp.Sub(this=copied(day), expression=exp.Literal.number(1)))
-        sql = exp.Paren(this=exp.Add(this=sql, expression=later))
-        tests.append(exp.EQ(this=exp.Extract(this=exp.var("DAY"), expression=copied(sql)), expression=day))
+    kind = sql_type(moment_type(forms))
+    listed = list(map(exp.Literal.string, forms))
+    sql: exp.Expr = TextDate(this=part.sql, expressions=listed, declared=declared)
     if within != ALWAYS:
-        low, high = map(literals.moment_sql, within)
-        tests.append(exp.Between(this=copied(sql), low=low, high=high))
-    sql = exp.Case(ifs=[exp.If(this=exp.and_(*tests, copy=False), true=sql)]) if tests else sql
-    if found[3] is None:
-        return Scalar(node, _DATE, sql, span=within)
-    sql = cast_sql(sql, "TIMESTAMP")
-    for number, one, unit in zip(times, found[3:], ("HOUR", "MINUTE", "SECOND"), strict=True):
-        step = exp.Interval(this=exp.Literal.string("1"), unit=exp.var(unit))
-        after = exp.Mul(this=cast_sql(number, "BIGINT"), expression=step)
-        sql = sql if one is None else exp.Add(this=sql, expression=after)
-    return Scalar(node, SqlType(Family.TIMESTAMP), exp.Paren(this=sql), span=within)
+        sql, within = bounded_moment(Scalar(node, kind, sql, declared=within))
+    return Scalar(node, kind, sql, span=within)
 
 
 def to_timestamp(node: exp.Expr, binder: Binder) -> Scalar:

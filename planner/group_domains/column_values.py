@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Literal
 
@@ -16,16 +16,15 @@ from sqlglot import exp
 
 from planner.expressions.column_ranges import known_where
 from planner.expressions.datetimes import ALWAYS, bounded_moment
-from planner.expressions.made_dates import stated
 from planner.expressions.scalar import Scalar, Span
 from planner.group_domains.day_conditions import days_left
 from planner.limits import MAX_BASE, MAX_GROUPS
 from planner.policy.declared import declared_domain, whole_numbers, whole_steps
 from planner.policy.policy import ColumnPolicy
 from planner.policy.toml_section import DomainValue
-from planner.sql.datetimes import date_text, finest, shows_time
-from planner.sql.sql_types import Family, SqlType
-from planner.sql.trees import ColumnRef, children
+from planner.sql.datetimes import finest, moment_type
+from planner.sql.sql_types import Family, SqlType, sql_type
+from planner.sql.trees import ColumnRef, TextDate, children, column_ref, replaced
 
 TimeResolution = Literal["day", "hour", "minute"]
 
@@ -39,23 +38,17 @@ _TELLS: dict[str, TimeResolution] = {
 
 
 def finest_step(
-    trees: Iterable[exp.Expr], column: ColumnRef, kind: SqlType, declared: Span | None, form: str | None = None
+    trees: Iterable[exp.Expr], column: ColumnRef, kind: SqlType, declared: Span | None
 ) -> TimeResolution | None:
     """The coarsest step, from midnight on, whose times give these expressions of a timestamp all their values.
 
     Each expression must read the column only by date_trunc, EXTRACT, to_char or a cast to DATE, in the form of
     `planner.expressions.datetimes`; these are constant within one step. None for any other expression.
-
-    Args:
-      form: of a column whose texts hold timestamps; it must be read as `planner.expressions.made_dates` reads it.
     """
     name = exp.Column(this=exp.to_identifier(column[1], quoted=True), table=exp.to_identifier(column[0], quoted=True))
     itself = Scalar(name, kind, name)
-    if form is None:
-        found = [replace(itself, declared=within) for within in (declared, None)]
-    else:
-        found = [stated(name, itself, form, within) for within in (declared or ALWAYS, ALWAYS)]
-    forms = [bounded_moment(one)[0].unnest() for one in found]  # in keys and in conditions
+    found = [replace(itself, declared=within) for within in (declared, None)]
+    forms = [name, *(bounded_moment(one)[0].unnest() for one in found)]  # in keys and in conditions
     steps: list[TimeResolution] = ["day"]
     stack = list(trees)
     while stack:
@@ -165,10 +158,10 @@ def base_values(
         every whole number, day, hour or minute of the declared range.
       predicates: bound conditions that every join tuple meets; they may narrow a series, or list the values.
     """
-    if declared.format is not None:
-        timed = shows_time(declared.format)
-        unit = finest_step(uses, column, kind, declared.dates, declared.format) if timed else "day"
-        return None if unit is None else _texts(declared, unit)
+    if declared.forms:
+        kind = sql_type(moment_type(declared.forms))
+        uses, predicates = ([of_dates(tree, column) for tree in trees] for trees in (uses, predicates))
+        return _moments(column, kind, declared, uses, predicates)
     itself = any(isinstance(use, exp.Column) for use in uses)
     if itself and declared.domain is None and kind.family is Family.INTEGER and declared.range is not None:
         found = _numbers(column, kind, declared, predicates, stepped=True)
@@ -194,19 +187,14 @@ def base_values(
     return None
 
 
-def _texts(declared: ColumnPolicy, unit: TimeResolution) -> BaseValues | None:
-    """One text for each step of the declared range, of a column whose texts are dates or times. Group keys have the
-    same value for further texts of a step.
-    """
-    if declared.dates is None or declared.format is None:
-        return None
-    (first, last), steps = declared.dates, STEPS_PER_DAY[unit]
-    count = ((last - first).days + 1) * steps
-    if count > MAX_GROUPS:
-        return None
-    start, step = datetime.combine(first, time()), timedelta(days=1) / steps
-    texts = tuple(date_text(start + number * step, declared.format) for number in range(count))
-    return BaseValues(texts, unit=unit if shows_time(declared.format) else "number")
+def of_dates(tree: exp.Expr, column: ColumnRef) -> exp.Expr:
+    """The expression over a column's dates, in place of texts that the policy declares to be dates."""
+
+    def date_of(node: exp.Expr) -> exp.Expr | None:
+        read = node.declared_column if isinstance(node, TextDate) else None
+        return read if read is not None and column_ref(read) == column else None
+
+    return replaced(tree, date_of)
 
 
 def listed_literals(column: ColumnRef, kind: SqlType, predicates: Iterable[exp.Expr]) -> tuple[str | int, ...] | None:

@@ -14,7 +14,7 @@ from sqlglot import exp
 from planner.binding.bound_query import BoundKey, BoundQuery, column_type
 from planner.errors import SensitivityUnbounded, StatementTooComplex, UnsupportedSQL
 from planner.expressions.canonical_value import canonical_value
-from planner.group_domains.column_values import STEPS_PER_DAY, finest_step, listed_literals
+from planner.group_domains.column_values import STEPS_PER_DAY, finest_step, listed_literals, of_dates
 from planner.group_domains.enumerate_domain import PublicRows, enumerate_domain, list_values
 from planner.group_domains.key_sources import (
     ColumnSources,
@@ -443,7 +443,6 @@ def _tells(source: ColumnValues, condition: exp.Expr) -> bool:
     kind = column_type(source.table, source.name)
     if unit == "number" or kind.family is Family.DATE:
         return True
-    if kind.is_string:  # texts of times, whose form is not known here
-        return False
-    step = finest_step([condition], (source.alias, source.name), kind, source.declared)
+    column = source.alias, source.name
+    step = finest_step([of_dates(condition, column)], column, kind, source.declared)
     return step is not None and STEPS_PER_DAY[step] <= STEPS_PER_DAY[unit]

@@ -7,7 +7,7 @@ values, partition selection finds them, where the administrator allows it for th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from sqlglot import exp
@@ -15,17 +15,18 @@ from sqlglot import exp
 from planner.binding.bound_query import BoundKey, BoundQuery, BoundTable, column_type
 from planner.errors import PlannerError, SensitivityUnbounded
 from planner.expressions.scalar import Span, wrap
-from planner.group_domains.column_values import BaseValues, base_values, never_null
+from planner.group_domains.column_values import BaseValues, base_values, never_null, of_dates
 from planner.group_domains.enumerate_domain import PublicRows
 from planner.plan import GroupDomain
 from planner.policy.ownership import is_open, ownership
 from planner.policy.policy import ColumnPolicy, Policy
 from planner.schema import Schema, Table, sql_identifier
 from planner.sensitivity.column_equalities import Equalities
+from planner.sql.datetimes import moment_type
 from planner.sql.literals import value_sql
 from planner.sql.result_types import allows_partition_selection
 from planner.sql.sql_types import Family, SqlType
-from planner.sql.trees import ColumnRef, bound_column, column_ref, copied, nodes
+from planner.sql.trees import ColumnRef, TextDate, bound_column, column_ref, copied, replaced
 
 
 @dataclass(frozen=True)
@@ -97,11 +98,15 @@ class KeySources:
         assert found is not None, "bound columns exist"
         return found.nullable
 
+    def conditions(self, column: ColumnRef) -> list[exp.Expr]:
+        """The conditions of every tuple, over the column's dates if its texts are declared to be dates."""
+        return [of_dates(one, column) for one in self.query.predicates]
+
     def may_be_null(self, column: ColumnRef) -> bool:
         """May a private column be NULL in a join tuple, or may a text in it be no date?"""
         there = self._entries[column[0]].outer is None
         known = (there and not self.is_nullable(column)) or self.equalities.known(column)
-        return not (known and self.declared(column).format is None) and not never_null(column, self.query.predicates)
+        return not (known and not self.declared(column).forms) and not never_null(column, self.conditions(column))
 
     def known_source(self, column: ColumnRef) -> tuple[Source, ColumnRef] | None:
         """The source that `find` returned for a column; None if it was not asked."""
@@ -182,6 +187,7 @@ class KeySources:
         base = None if listed else base_values(column, kind, declared, uses, self.query.predicates)
         if base is not None:
             null = declared.null_group or not all(isinstance(use, exp.Column) for use in uses)
+            table = _of_dates(table, self._policy)
             return ColumnValues(alias, name, table, base, declared.dates, null and self.may_be_null(column)), column
         for other in self.joined.get(self.equalities.find(column), ()):
             source = self._public[other[0]]
@@ -243,19 +249,29 @@ class KeySources:
         return None
 
 
+def _of_dates(table: Table, policy: Policy) -> Table:
+    """The table with dates in place of the texts that the policy declares to be dates."""
+    forms = {column: policy.column(table.name, column.name).forms for column in table.columns}
+    if not any(forms.values()):
+        return table
+    columns = [replace(one, type=moment_type(read)) if read else one for one, read in forms.items()]
+    return replace(table, columns=tuple(columns))
+
+
 def substituted(tree: exp.Expr, meant: Mapping[ColumnRef, ColumnRef]) -> exp.Expr:
-    """A copy with each column replaced by the one that stands for it."""
-    if isinstance(tree, exp.Column):
-        column = column_ref(tree)
-        return tree if meant[column] == column else bound_column(*meant[column])
-    copy = copied(tree)
-    for node in nodes(copy):
-        for name, value in node.args.items():
-            if isinstance(value, exp.Column):
-                node.set(name, substituted(value, meant))
-            elif isinstance(value, list):
-                node.set(name, [substituted(part, meant) if isinstance(part, exp.Column) else part for part in value])
-    return copy
+    """A copy with each column replaced by the one that stands for it.
+
+    A private column that stands for itself has listed values: dates, if its texts are declared to be dates.
+    """
+
+    def meaning(node: exp.Expr) -> exp.Expr | None:
+        if isinstance(node, exp.Column):
+            column = column_ref(node)
+            return node if meant[column] == column else bound_column(*meant[column])
+        read = node.declared_column if isinstance(node, TextDate) else None
+        return read if read is not None and meant[column_ref(read)] == column_ref(read) else None
+
+    return replaced(tree, meaning)
 
 
 _NO_GROUP, _SHOWN = "no group of ", " can be shown: "

@@ -46,7 +46,7 @@ def rows_in_groups(key: BoundKey, sources: KeySources) -> tuple[exp.Expr, ...]:
     found: dict[ColumnRef, exp.Expr] = {}
     for column in computed_from(key.written):
         ref = column_ref(column)
-        texts = sources.declared(ref).format is not None  # read as NULL beyond the range
+        texts = bool(sources.declared(ref).forms)  # read as NULL beyond the range
         if sources.rows(ref[0]) is None and not sources.is_per_person(ref) and not texts:
             condition = _within(column, sources.type_of(ref), numbers_beyond(ref, sources), days_beyond(ref, sources))
             if condition is not None:
@@ -105,10 +105,10 @@ def numbers_beyond(column: ColumnRef, sources: KeySources) -> tuple[float, float
 def days_beyond(column: ColumnRef, sources: KeySources) -> Span | None:
     """The declared range of a datetime, if conditions allow values outside of it."""
     declared = sources.declared(column)
-    dated = sources.type_of(column).is_moment or declared.format is not None
+    dated = sources.type_of(column).is_moment or bool(declared.forms)
     if not dated or declared.dates is None or declared.domain is not None:
         return None
-    first, last = days_left(sources.query.predicates, column, ALWAYS)
+    first, last = days_left(sources.conditions(column), column, ALWAYS)
     return None if declared.dates[0] <= first and last <= declared.dates[1] else declared.dates
 
 
@@ -184,9 +184,7 @@ def _drops_values(
     kind, declared = sources.type_of(column), sources.declared(column)
     if kind.family is Family.BOOL or (declared.domain is None and declared.range is None and declared.dates is None):
         return False
-    if declared.format is not None or (
-        kind.is_moment and declared.domain is None and not isinstance(key.value, exp.Column)
-    ):
+    if declared.forms or (kind.is_moment and declared.domain is None and not isinstance(key.value, exp.Column)):
         return False
     if column in computed and (numbers_beyond(column, sources) or days_beyond(column, sources)):
         return True

@@ -98,7 +98,8 @@ class ColumnPolicy:
       discover: may partition selection find group keys among private rows? Only values that enough privacy units
         share are shown, at the price of a delta (docs/mathematics.md, section 5.4). Unless set, as in `[privacy]`.
       format: of a private column of texts that hold dates, such as `DD/MM/YYYY`: in every question the column is a
-        date, and a text of another form is NULL. With hours, as `YYYY-MM-DD HH24:MI:SS`, it is a timestamp.
+        date, and a text of another form is NULL. With hours, as `YYYY-MM-DD HH24:MI:SS`, it is a timestamp. A
+        list has several forms; no text may state two dates.
       extent: the ends that a computed column has by its type, on which conditions rely; nothing is clamped to them.
     """
 
@@ -109,8 +110,13 @@ class ColumnPolicy:
     other: DomainValue | None = None
     null_group: bool = False
     discover: bool | None = None
-    format: str | None = None
+    format: str | tuple[str, ...] | None = None
     extent: tuple[float, float] | None = None
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """The forms of a text that holds a date; none for other columns."""
+        return (self.format,) if isinstance(self.format, str) else self.format or ()
 
 
 _UNDECLARED = ColumnPolicy()

@@ -139,11 +139,12 @@ class TomlSection:
         value = self._read(key, lambda value: isinstance(value, bool), "must be true or false")
         return default if value is None else bool(value)
 
-    def date_form(self, key: str) -> str | None:
-        """The form of a text that holds a date or a timestamp, or None if absent. Raises: PolicyInvalid."""
+    def date_form(self, key: str) -> str | tuple[str, ...] | None:
+        """The form of a text that holds a date or a timestamp, or several; None if absent. Raises: PolicyInvalid."""
         meant = "must be a form of YYYY, MM and DD, and of HH24, MI and SS for times, such as 'DD/MM/YYYY HH24:MI'"
-        found: str | None = self._read(key, lambda value: isinstance(value, str) and moment_form(value), meant)
-        return found
+        listed = isinstance(self._values.get(key), list)
+        found = self._read(key, lambda value: bool(value) and all(map(_is_form, value if listed else [value])), meant)
+        return tuple(found) if listed else found
 
     def choice(self, key: str, choices: Sequence[str], default: str) -> str:
         """One of several words. Raises: PolicyInvalid."""
@@ -237,6 +238,10 @@ def _is_finite(value: object) -> bool:
 
 def _all(value: object, kind: type) -> bool:
     return isinstance(value, list) and all(isinstance(item, kind) for item in value)
+
+
+def _is_form(value: object) -> bool:
+    return isinstance(value, str) and moment_form(value) is not None
 
 
 UNQUOTED = "put the name of a table with its schema in quotes"

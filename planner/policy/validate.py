@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import combinations
 
 from planner.errors import PolicyInvalid, did_you_mean
 from planner.policy.declared import declared_domain, with_declared_keys
@@ -18,7 +19,7 @@ from planner.policy.policy import ROWS, ROWS_PER, ColumnPolicy, DeclaredForeignK
 from planner.policy.sections import AppendOnly
 from planner.policy.toml_section import section_of
 from planner.schema import ForeignKey, Schema, Table
-from planner.sql.datetimes import shows_time
+from planner.sql.datetimes import ambiguous, moment_type, shows_time
 from planner.sql.result_types import allows_partition_selection, result_type
 from planner.sql.sql_types import READ_IN_PART, Family, SqlType, canonical_cast, sql_type
 
@@ -126,8 +127,8 @@ def _tables(policy: Policy, schema: Schema) -> Iterator[str]:
             else:
                 kind = sql_type(found.type)
                 problems = [*_format(kind, found.type, settings, public=declared.public)]
-                if settings.format is not None:
-                    kind = SqlType(Family.TIMESTAMP if shows_time(settings.format) else Family.DATE)
+                if settings.forms:
+                    kind = sql_type(moment_type(settings.forms))
                 problems += _column(kind, found.type, settings)
                 if settings.discover and declared.public:
                     problems.append("a public column needs no `discover`")
@@ -190,8 +191,13 @@ def _column(kind: SqlType, written: str, settings: ColumnPolicy) -> Iterator[str
 
 
 def _format(kind: SqlType, written: str, settings: ColumnPolicy, *, public: bool) -> Iterator[str]:
-    if settings.format is None:
+    if not settings.forms:
         return
+    for form, other in combinations(settings.forms, 2):
+        if ambiguous(form, other):
+            yield f"a text may state two dates: one as {form} and another as {other}"
+    if len(set(map(shows_time, settings.forms))) > 1:
+        yield "all forms of `format` need a time of day, or none"
     if not kind.is_string:
         yield f"`format` needs a column of texts, not {written}"
     if public:

@@ -219,9 +219,9 @@ def text_notes(query: BoundQuery, policy: Policy) -> Iterator[str]:
     """A note for each form in which a question reads texts as dates."""
     forms: dict[str, list[str]] = {}
     for table, column in dict.fromkeys(_read(query)):
-        form = policy.column(table.name, column.name).format
-        if form is not None:
-            forms.setdefault(form, []).append(f"{table.name}.{column.name}")
+        read = policy.column(table.name, column.name).forms
+        if read:
+            forms.setdefault(" or ".join(read), []).append(f"{table.name}.{column.name}")
     for form, names in forms.items():
         yield f"Texts in {' and '.join(names)} are read as {form}; other texts count as NULL."
 

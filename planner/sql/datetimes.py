@@ -8,7 +8,7 @@ copied here.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Literal
@@ -227,75 +227,124 @@ _PARTS = {
     "YYYY": (0, 4), "MM": (1, 2), "DD": (2, 2), "FMMM": (1, 2), "FMDD": (2, 2), "HH24": (3, 2), "FMHH24": (3, 2),
     "MI": (4, 2), "SS": (5, 2),
 }  # fmt: skip
-_NUMBERS = (
-    "[0-9]{4}",
-    "(0?[1-9]|1[0-2])",
-    "(0?[1-9]|[12][0-9]|3[01])",
-    "([01]?[0-9]|2[0-3])",
-    "[0-5]?[0-9]",
-    "[0-5]?[0-9]",
+_YEAR = "(?:[0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[1-9]000)"
+_FOURTH = "(?:0[48]|[2468][048]|[13579][26])"
+_LEAP_YEAR = f"(?:[0-9]{{2}}{_FOURTH}|{_FOURTH}00)"
+_MONTH, _DAY = "(?:0?[1-9]|1[0-2])", "(?:0?[1-9]|[12][0-9]|3[01])"
+_DATES = (
+    (_YEAR, _MONTH, "(?:0?[1-9]|1[0-9]|2[0-8])"),
+    (_YEAR, "(?:0?[13-9]|1[0-2])", "(?:29|30)"),
+    (_YEAR, "(?:0?[13578]|1[02])", "31"),
+    (_LEAP_YEAR, "0?2", "29"),
 )
+"""Regular expressions of years, months and days, each with each; together they match all dates."""
+
+_TIME = ("(?:[01]?[0-9]|2[0-3])", "[0-5]?[0-9]", "[0-5]?[0-9]")
 _NO_TIME = {(0,), (0, 1), (0, 2), (0, 1, 2)}
 _WITH_TIME = {(0, 1, 2, 3), (0, 1, 2, 3, 4), (0, 1, 2, 3, 4, 5)}
 
 
-def date_form(form: str) -> tuple[str, str | None, str | None] | None:
-    """The regular expressions whose group is the year, the month and the day of a text in this form.
-
-    A month or day may have one digit where a sign follows or it ends. Without a month or day it is the first one.
-    They match no month above 12 and no day above 31.
-    Returns: None for a form with other patterns, or without a year.
-
-    >>> date_form("MM/YYYY")[0]
-    '^(?:0?[1-9]|1[0-2])/([0-9]{4})$'
-    >>> date_form("YYYYMM")[1:], date_form("Mon DD")
-    (('^[0-9]{4}((?:0[1-9]|1[0-2]))$', None), None)
-    """
-    found = moment_form(form)
-    if found is None or shows_time(form):
-        return None
-    return found[:3]
+def date_form(form: str) -> str | None:
+    """As `moment_form`, for forms of dates only."""
+    return None if shows_time(form) else moment_form(form)
 
 
 def shows_time(form: str) -> bool:
     """Whether a form of `moment_form` states a time of day."""
-    found = moment_form(form)
-    return found is not None and found[3] is not None
+    return any(part >= 3 for part, _ in _pieces(form) if part is not None)
 
 
-def moment_form(form: str) -> tuple[str, str | None, str | None, str | None, str | None, str | None] | None:
-    """As `date_form`, with the hour, minute and second after it: none above 23 and 59.
+def moment_type(forms: Sequence[str]) -> str:
+    """The type of what a text states in these forms."""
+    return "timestamp without time zone" if any(map(shows_time, forms)) else "date"
 
-    >>> moment_form("YYYYMMDDHH24MI")[4]
-    '^[0-9]{4}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])(?:[01][0-9]|2[0-3])([0-5][0-9])$'
-    >>> moment_form("YYYY-MM-DD HH24:SS"), moment_form("YYYY-MM HH24")
-    (None, None)
+
+def moment_form(form: str) -> str | None:
+    """The regular expression of all texts that state a date in this form, or a date and a time.
+
+    A month or day may have one digit where a sign follows or it ends. Without a month or day it is the first one. No
+    text matches whose date the calendar lacks, or beyond the years 1 to 9999; so no database fails to read one.
+    Returns: None for a form with other patterns, without a year, or with copied digits, which could join the numbers.
+
+    >>> date_form("MM/YYYY")
+    '^(?:(?:0?[1-9]|1[0-2])/(?:[0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[1-9]000))$'
+    >>> found = re.compile(moment_form("YYYYMMDD"))
+    >>> [text for text in ("20240229", "20230229", "00000101", "20240431", "2024123") if found.match(text)]
+    ['20240229']
+    >>> moment_form("YYYY-MM-DD HH24:SS"), moment_form("YYYY-MM HH24"), moment_form("Mon DD")
+    (None, None, None)
+    """
+    pieces = _pieces(form)
+    parts = tuple(sorted(part for part, _ in pieces if part is not None))
+    if parts not in _NO_TIME | _WITH_TIME:
+        return None
+
+    def written(numbers: Sequence[str], some: Sequence[tuple[int | None, str]]) -> str:
+        read = (*numbers, *_TIME)
+        return "".join(text if part is None else _fixed(read[part], text) for part, text in some)
+
+    if parts[:3] != (0, 1, 2):
+        return f"^(?:{written((_YEAR, _MONTH, _DAY), pieces)})$"
+    *common, leap = _DATES
+    first, last = (ends([place for place, (part, _) in enumerate(pieces) if part in (1, 2)]) for ends in (min, max))
+    days = "|".join(written(one, pieces[first : last + 1]) for one in common)
+    before, after = written(common[0], pieces[:first]), written(common[0], pieces[last + 1 :])
+    return f"^(?:{before}(?:{days}){after}|{written(leap, pieces)})$"
+
+
+def _fixed(number: str, few: str) -> str:
+    return number.replace("]?", "]").replace("0?", "0") if few == "" else number
+
+
+def _pieces(form: str) -> list[tuple[int | None, str]]:
+    """The parts of a date in a form's order, with "?" if one digit may do; and the copied texts between them.
+
+    It is empty for other forms.
     """
     found = patterns(form)
     if isinstance(found, str):
-        return None
+        return []
     pieces: list[tuple[int | None, str]] = []
     for place, pattern in enumerate(found):
-        if pattern.finest is None:
-            pieces.append((None, re.escape(pattern.written.strip('"'))))
-            continue
-        if pattern.written not in _PARTS:
-            return None
-        part, width = _PARTS[pattern.written]
-        beside = [found[at] for at in (place - 1, place + 1) if 0 <= at < len(found)]
-        few = "?" if width == 2 and all(one.finest is None for one in beside) else ""
-        pieces.append((part, _NUMBERS[part].replace("?", few).replace("(", "(?:")))
-    if tuple(sorted(part for part, _ in pieces if part is not None)) not in _NO_TIME | _WITH_TIME:
-        return None
-    parts = [part for part, _ in pieces]
+        copied = pattern.written.strip('"')
+        if pattern.finest is None and not re.search(r"\d", copied):
+            pieces.append((None, re.escape(copied)))
+        elif pattern.written in _PARTS:
+            beside = [found[at] for at in (place - 1, place + 1) if 0 <= at < len(found)]
+            pieces.append((_PARTS[pattern.written][0], "?" if all(one.finest is None for one in beside) else ""))
+        else:
+            return []
+    return pieces
 
-    def regex(wanted: int) -> str | None:
-        texts = (f"({piece})" if part == wanted else piece for part, piece in pieces)
-        return f"^{''.join(texts)}$" if wanted in parts else None
 
-    year, month, day, hour, minute, second = map(regex, range(6))
-    assert year is not None, "it has a year"
-    return year, month, day, hour, minute, second
+def ambiguous(form: str, other: str) -> bool:
+    """May one text state two different dates in these forms?
+
+    Copied texts have no digits, so both forms must read a text's runs of digits by pairs. If they differ in what a
+    pair means, let that pair be 11 and the others 12: both forms then read a date, and another one.
+
+    >>> ambiguous("DD/MM/YYYY", "MM/DD/YYYY"), ambiguous("DD.MM.YYYY", "YYYY-MM-DD"), ambiguous("YYYYMM", "MMYYYY")
+    (True, False, True)
+    """
+    (shape, meant), (other_shape, other_meant) = map(_shape, (form, other))
+    return shape == other_shape and meant != other_meant
+
+
+def _shape(form: str) -> tuple[str, list[tuple[int, int]]]:
+    """The copied texts with a zero byte for each pair of digits, and the part of a date that each pair is."""
+    shape, meant = "", []
+    for part, text in _pieces(form):
+        pairs = [] if part is None else [(part, half) for half in range(2 if part == 0 else 1)]
+        shape += "\0" * len(pairs) or text
+        meant += pairs
+    return shape, meant
+
+
+def strptime_form(form: str) -> str:
+    """The form for DuckDB's strptime, and for Python's."""
+    found = patterns(form)
+    assert not isinstance(found, str), "forms are checked where they are declared"
+    return "".join((pattern.strftime or "").replace("%-", "%") for pattern in found)
 
 
 def longest_text(form: str) -> int:
@@ -310,13 +359,10 @@ def read_date(text: str, form: str) -> date | None:
     >>> read_date("1/12/2024", "DD/MM/YYYY"), read_date("31.02.2024", "DD.MM.YYYY")
     (datetime.date(2024, 12, 1), None)
     """
-    numbers = [re.match(one, text, re.ASCII) if one else None for one in date_form(form) or ()]
-    if not numbers or numbers[0] is None:
+    found = date_form(form)
+    if found is None or re.fullmatch(found, text) is None:
         return None
-    try:
-        return date(*(1 if one is None else int(one[1]) for one in numbers))
-    except ValueError:
-        return None
+    return datetime.strptime(text, strptime_form(form)).date()
 
 
 def date_text(day: date, form: str) -> str:

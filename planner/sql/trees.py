@@ -181,6 +181,23 @@ def rebuilt(node: exp.Expr, part: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
     return _with_notes(type(node)(**arguments), node)
 
 
+def replaced(tree: exp.Expr, part: Callable[[exp.Expr], exp.Expr | None]) -> exp.Expr:
+    """A copy with what `part` returns in place of each node for which it is not None, from the root down."""
+
+    def made(value: object) -> object:
+        found = part(value) if isinstance(value, exp.Expr) else None
+        return value if found is None else found
+
+    copy = made(copied(tree))
+    assert isinstance(copy, exp.Expr), "it was a tree"
+    for node in nodes(copy):
+        for name, value in node.args.items():
+            new = list(map(made, value)) if isinstance(value, list) else made(value)
+            if new is not value:
+                node.set(name, new)
+    return copy
+
+
 def _copied_chain(tree: exp.Expr) -> exp.Expr:
     links: list[exp.Expr] = []
     node: exp.Expr = tree
@@ -257,11 +274,19 @@ class Age(exp.Expression, exp.Func):
     _sql_names: ClassVar = ["AGE"]
 
 
-class NumberIn(exp.Expression, exp.Func):
-    """The whole number that the group of a regular expression finds in a text, at most nine digits; NULL if none."""
+class TextDate(exp.Expression, exp.Func):
+    """The date or timestamp that a text states in one of the forms `expressions`; NULL for any other text.
 
-    arg_types: ClassVar = {"this": True, "expression": True}
-    _sql_names: ClassVar = ["NUMBER_IN"]
+    `declared`: is the text a column that the policy declares to be dates? Then each use of the column is such a node.
+    """
+
+    arg_types: ClassVar = {"this": True, "expressions": True, "declared": False}
+    _sql_names: ClassVar = ["TEXT_DATE"]
+
+    @property
+    def declared_column(self) -> exp.Column | None:
+        """The column that the policy declares to be dates; None for other texts."""
+        return columns_of(self)[0] if self.args.get("declared") else None
 
 
 class InZone(exp.Expression, exp.Func):

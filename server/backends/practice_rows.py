@@ -359,8 +359,8 @@ def _dated_texts(first: date, days: int, form: str) -> _Domain:
 def _moments(kind: SqlType, declared: ColumnPolicy) -> _Domain:
     low, high = (np.datetime64(day.isoformat(), "D") for day in declared.dates or _DAYS)
     days = int((high - low).astype(np.int64)) + 1
-    if declared.format is not None:
-        return _dated_texts(low.item(), days, declared.format)
+    if declared.forms:
+        return _dated_texts(low.item(), days, declared.forms[0])
     if kind.family in (Family.TIMESTAMP, Family.TIMESTAMPTZ, Family.TIME):
         size = days * 86_400
 

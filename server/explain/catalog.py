@@ -312,15 +312,15 @@ def _column(name: str, kind: str, nullable: bool, declared: ColumnPolicy) -> Cat
     values = declared.domain if declared.domain is not None else labels or None
     domain = None if values is None else tuple(str(value) for value in values)
     return CatalogColumn(
-        name, kind, nullable, low, high, domain, "; ".join(_words(declared.format, low, high, domain))
+        name, kind, nullable, low, high, domain, "; ".join(_words(declared.forms, low, high, domain))
     )
 
 
 def _words(
-    form: str | None, low: float | str | None, high: float | str | None, domain: tuple[str, ...] | None
+    forms: tuple[str, ...], low: float | str | None, high: float | str | None, domain: tuple[str, ...] | None
 ) -> Iterator[str]:
-    if form is not None:
-        yield f"a date read as {form}"
+    if forms:
+        yield f"a date read as {' or '.join(forms)}"
     if low is not None:
         yield f"{_spelled(low)} to {_spelled(high)}"
     if domain is not None:

@@ -165,7 +165,7 @@ def _words_for_view(view: ShownView) -> str:
 
 def _words_for_column(declared: ColumnPolicy, labels: tuple[str, ...]) -> str:
     """What the policy declares about a column, with the labels of an enum."""
-    words = [] if declared.format is None else [f"a date read as {declared.format}"]
+    words = [f"a date read as {' or '.join(declared.forms)}"] if declared.forms else []
     if declared.range is not None:
         low, high = declared.range
         words.append(f"from {low:g} to {high:g}")

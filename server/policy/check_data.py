@@ -426,11 +426,10 @@ def _misfits(column: Column, declared: ColumnPolicy) -> Iterator[tuple[sql.Compo
     named = sql.Identifier(column.name)
     kept = declared.other is not None
     grouped = f"answers grouped by it {'count them in the group for other values' if kept else 'leave the rows out'}"
-    if declared.format is not None:
-        form = moment_form(declared.format)
-        assert form is not None, "checked where it is declared"
-        where = sql.SQL("NOT ({} ~ {})").format(named, sql.Literal(form[0]))
-        yield where, f"of another form than {declared.format}: questions read these texts as NULL"
+    if declared.forms:
+        known = [sql.SQL("{} ~ {}").format(named, sql.Literal(moment_form(form))) for form in declared.forms]
+        where = sql.SQL("NOT ({})").format(sql.SQL(" OR ").join(known))
+        yield where, f"that state no date as {' or '.join(declared.forms)}: questions read these texts as NULL"
         return
     if declared.dates is not None:  # days count, at UTC as in answers
         first, last = declared.dates

@@ -201,7 +201,7 @@ _TYPES = {
     "texts": "list of names",
     "key": "a column, or a list of columns",
     "keys": "list of keys",
-    "date_form": "text of YYYY, MM, DD, HH24, MI, SS and signs",
+    "date_form": "text of YYYY, MM, DD, HH24, MI, SS and signs, or a list",
     "flag": "true or false",
     "number": "number",
     "number_or_none": "number",

@@ -43,9 +43,9 @@ from planner.rewriting.dialects.duckdb_and_spark import (
     window,
 )
 from planner.schema import Schema, Table
-from planner.sql.datetimes import Pattern, patterns
+from planner.sql.datetimes import Pattern, longest_text, moment_form, patterns, shows_time, strptime_form
 from planner.sql.sql_types import REAL, Family, SqlType
-from planner.sql.trees import Age, NumberIn, cast_sql, has_fraction, is_type, joined_texts, tables_by_alias
+from planner.sql.trees import Age, TextDate, cast_sql, has_fraction, is_type, joined_texts, tables_by_alias
 
 # Casts, texts and datetimes
 
@@ -136,11 +136,16 @@ def _micros_between(operand: exp.Expr, write: Write) -> exp.Expr | None:
     return exp.Sub(this=later, expression=earlier)
 
 
-def _number_in(node: exp.Expr, write: Write) -> Typed:
-    """The group's text is empty if the text does not match, which is no number."""
-    arguments = [write(node.this).sql, node.args["expression"].copy(), exp.Literal.number(1)]
-    found = exp.Anonymous(this="REGEXP_EXTRACT", expressions=arguments)
-    return Typed(exp.TryCast(this=found, to=exp.DataType.build("INT")), SqlType(Family.INTEGER, 9))
+def _text_date(node: exp.Expr, write: Write) -> Typed:
+    """As for PostgreSQL."""
+    text, case = write(node.this).sql, exp.Case()
+    timed = any(shows_time(form.name) for form in node.expressions)
+    for form in node.expressions:
+        short = exp.Left(this=text.copy(), expression=exp.Literal.number(longest_text(form.name) + 1))
+        known = exp.func("REGEXP_MATCHES", short, exp.Literal.string(moment_form(form.name)))
+        read = exp.func("TRY_STRPTIME", text.copy(), exp.Literal.string(strptime_form(form.name)))
+        case = case.when(known, read if timed else cast_sql(read, "DATE"), copy=False)
+    return Typed(case, SqlType(Family.TIMESTAMP if timed else Family.DATE))
 
 
 def _date_from_parts(node: exp.Expr, write: Write) -> Typed:
@@ -208,7 +213,7 @@ _TEXTS_AND_MOMENTS: Handlers = {
     exp.Trim: _trim,
     exp.ToChar: _formatted,
     Age: _age,
-    NumberIn: _number_in,
+    TextDate: _text_date,
     exp.DateFromParts: _date_from_parts,
     exp.Extract: _extract,
     exp.TimestampTrunc: _truncated,

@@ -10,7 +10,8 @@ from sqlglot.dialects.postgres import Postgres
 from sqlglot.generators.postgres import PostgresGenerator
 
 from planner.expressions.column_ranges import STEPS
-from planner.sql.trees import NumberIn
+from planner.sql.datetimes import longest_text, moment_form, shows_time
+from planner.sql.trees import TextDate
 
 _DIALECT = Postgres()
 
@@ -25,10 +26,16 @@ _ROUND = PostgresGenerator.TRANSFORMS[exp.Round]
 _PARTS_OF_A_DATE = ("year", "month", "day")
 
 
-def _number_in(writer: PostgresGenerator, node: exp.Expr) -> str:
-    """SUBSTRING returns the group's text, or NULL if the text does not match."""
-    text, pattern = writer.sql(node, "this"), writer.sql(node, "expression")
-    return f"CAST(SUBSTRING({text} FROM {pattern}) AS INT)"
+def _text_date(writer: PostgresGenerator, node: exp.Expr) -> str:
+    """The expression matches dates only, so to_date cannot fail. A longer text has another form; no more is read."""
+    text, branches = writer.sql(node, "this"), []
+    for form in node.expressions:
+        short, known = f"LEFT({text}, {longest_text(form.name) + 1})", exp.Literal.string(moment_form(form.name))
+        read = f"TO_DATE({text}, {writer.sql(form)})"
+        if shows_time(form.name):
+            read = f"CAST(TO_TIMESTAMP({text}, {writer.sql(form)}) AS TIMESTAMP)"
+        branches.append(f"WHEN {short} ~ {writer.sql(known)} THEN {read}")
+    return f"CASE {' '.join(branches)} END"
 
 
 class PostgresWriter(PostgresGenerator):
@@ -41,7 +48,7 @@ class PostgresWriter(PostgresGenerator):
     TRANSFORMS: ClassVar = {
         **PostgresGenerator.TRANSFORMS,
         exp.Round: _rounded,
-        NumberIn: _number_in,
+        TextDate: _text_date,
         exp.DateFromParts: lambda writer, node: writer.func("MAKE_DATE", *map(node.args.get, _PARTS_OF_A_DATE)),
         exp.FarmFingerprint: lambda writer, node: writer.func("HASHTEXT", *node.expressions),
     }

@@ -8,14 +8,16 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from psycopg.sql import Composed
 
 from planner.plan import Plan
 from planner.policy.policy import Policy, parse_policy
 from planner.policy.validate import validate
-from planner.sql.datetimes import moment_form
+from planner.rewriting.rewrite import rewrite
 from server.backends.embedded import EmbeddedPostgres
 from server.explain.catalog import catalog
 from server.pgwire.shadow_setup import _words_for_column
+from server.policy.check_data import probes
 from tests.golden.benchmark import planned
 from tests.golden.databases import engines, in_file, on_server
 from tests.golden.executed import Database, assert_same_rows, executed
@@ -166,22 +168,15 @@ def test_a_question_reads_the_times(sql: str, databases: list[Database]) -> None
     [
         ("group_domains.group_domains._tells", lambda *_: True, TIMES[3]),
         ("group_domains.column_values.finest_step", lambda *_: "day", TIMES[8]),
-        ("expressions.made_dates.moment_form", lambda form: _loose(form), TIMES[0]),
     ],
 )
 def test_mutants_are_caught(
     place: str, mutant: object, sql: str, databases: list[Database], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Groups listed by midnights where hours count; a text whose hour is 24, or a minute 60, that states a time."""
+    """Groups listed by midnights where hours count."""
     monkeypatch.setattr(f"planner.{place}", mutant)
     with pytest.raises(AssertionError):
         test_a_question_reads_the_times(sql, databases)
-
-
-def _loose(form: str) -> tuple[str | None, ...]:
-    found = moment_form(form)
-    assert found is not None
-    return tuple(one and one.replace("2[0-3]", "2[0-9]").replace("[0-5]", "[0-9]") for one in found)
 
 
 @pytest.mark.parametrize("sql", [sql for sql in TIMES if "DISTINCT" not in sql])
@@ -262,6 +257,60 @@ def test_the_catalog_and_comments_show_the_form(databases: list[Database]) -> No
     assert comment == "a date read as DD/MM/YYYY; from 2024-01-01 to 2024-12-31; in steps of day"
 
 
+def test_texts_may_have_several_forms(databases: list[Database]) -> None:
+    """Each text is read in the form that it has."""
+    policy = declared(born='format = ["DD/MM/YYYY", "YYYY-MM-DD"]', day='format = ["YYYYMMDD", "DD/MM/YYYY"]')
+    plan = planned("SELECT count(*) FROM person WHERE born IS NULL", databases[0].schema, policy)
+    assert isinstance(plan, Plan)
+    assert plan.notes == ("Texts in person.born are read as DD/MM/YYYY or YYYY-MM-DD; other texts count as NULL.",)
+    for sql in (
+        "SELECT count(*) FROM visit WHERE day < '2024-02-01'",
+        "SELECT count(*) FROM person WHERE born IS NULL",
+        "SELECT count(*) FROM visit JOIN person ON person.id = visit.person WHERE born < day",
+    ):
+        for database in databases:
+            assert executed(sql, database, policy) == executed(sql, database, declared()), sql
+
+
+def test_a_joined_table_may_have_texts_of_dates(databases: list[Database]) -> None:
+    """A row that finds nothing has NULL, as the date of NULL."""
+    for columns, on in (("v.id", ""), ("v.day", " AND v.day < '2024-02-01'")):
+        sql = f"SELECT count({columns}) FROM stay s LEFT JOIN visit v ON v.id = s.id AND v.person = s.person{on}"
+        [true] = databases[0].run(sql.replace("visit v", READ.replace(") AS visit", ") AS v")))
+        for database in databases:
+            [[found]] = executed(sql, database, declared(more=ARRIVED))
+            assert float(str(found)) == true[0]
+
+
+def test_conditions_narrow_the_groups(databases: list[Database]) -> None:
+    """The days of a condition, in place of 9,999 years."""
+    undeclared = declared(day='format = "DD/MM/YYYY"')
+    where = "day BETWEEN '2023-01-01' AND '2025-12-31'"
+    sql = f"SELECT extract(year FROM day) AS y, count(*) FROM visit WHERE {where} GROUP BY 1"
+    for database in databases:
+        plan = planned(sql, database.schema, undeclared, database.dialect)
+        assert isinstance(plan, Plan)
+        query = rewrite(plan, dialect=database.dialect, schema=database.schema)
+        assert query.domains[0] is not None and len(query.domains[0]) < 1000
+        assert [str(year) for (year,) in database.run(query.domains[0])] == ["2023", "2024", "2025"]
+
+
+def test_explain_lists_no_days(databases: list[Database]) -> None:
+    """The days are a series, not a list of texts."""
+    plan = planned("SELECT extract(year FROM born), count(*) FROM person GROUP BY 1", databases[0].schema, declared())
+    assert isinstance(plan, Plan)
+    (statement,) = rewrite(plan, schema=databases[0].schema).domains
+    assert statement is not None and "GENERATE_SERIES" in statement and "VALUES" not in statement
+
+
+def test_policy_check_counts_the_texts_that_fit_no_form(databases: list[Database]) -> None:
+    policy = declared(born='format = ["YYYY-MM-DD", "DD/MM/YYYY"]')
+    (probe,) = (one for one in probes(policy, databases[0].schema) if one.subject == "person.born")
+    assert probe.message == "that state no date as YYYY-MM-DD or DD/MM/YYYY: questions read these texts as NULL"
+    assert isinstance(probe.count, Composed)
+    assert list(databases[0].run(probe.count.as_string())) == [(8,)]
+
+
 def test_every_row_is_in_one_of_the_branches(databases: list[Database]) -> None:
     sql = "SELECT CASE WHEN day < '2024-02-01' THEN 'old' ELSE 'new' END AS k, count(*) FROM visit GROUP BY 1"
     for database in databases:
@@ -289,6 +338,10 @@ def test_a_policy_without_it_keeps_its_hash() -> None:
         ('format = "DD Mon YYYY"', "a form of YYYY, MM and DD"),
         ('format = "DD/MM/YYYY", domain = ["01/01/2024"]', "no domain"),
         ('format = "DD/MM/YYYY", range = [1, 2]', "a range needs a number"),
+        ("format = []", "a form of YYYY, MM and DD"),
+        ('format = ["DD/MM/YYYY", 1]', "a form of YYYY, MM and DD"),
+        ('format = ["DD/MM/YYYY", "MM/DD/YYYY"]', "two dates: one as DD/MM/YYYY and another as MM/DD/YYYY"),
+        ('format = ["DD/MM/YYYY", "YYYY-MM-DD HH24:MI"]', "all forms of `format` need a time of day, or none"),
     ],
 )
 def test_what_makes_no_sense_is_a_problem_of_the_policy(day: str, problem: str, databases: list[Database]) -> None:
