@@ -88,25 +88,43 @@ class NoisyColumns:
 
 def add_interval_ends(outer: exp.Query, noisy: NoisyColumns) -> ShownIntervals:
     """Append the ends of the intervals to a statement's select list, in place."""
-    distinct = outer.args.get("distinct") is not None
-    if not isinstance(outer, exp.Select) or distinct or any(item.is_star for item in outer.expressions):
-        return ShownIntervals()
+    selects = _stacked(outer)
     lineage = _Lineage(outer, noisy)
-    trees = list(enumerate(item.unalias() for item in outer.expressions))
-    positive = tuple(place for place, tree in trees if _is_floored(tree, outer, lineage))
-    keys = [(place, *named) for place, tree in trees if (named := lineage.key(tree, outer)) is not None]
-    known = [(place, lineage.interval(tree, outer)) for place, tree in trees]
-    found = [(place, one) for place, one in known if one is not None and one.noisy]
-    for number, (_, one) in enumerate(found):
-        outer.append("expressions", named_sql(copied(one.low), f"{number}{LOW}"))
-        outer.append("expressions", named_sql(copied(one.high), f"{number}{HIGH}"))
+    columns = list(enumerate(zip(*([item.unalias() for item in one.expressions] for one in selects), strict=False)))
+    floored: list[int] = []
+    found: list[tuple[int, list[_Interval]]] = []
+    keys: list[tuple[int, str, str]] = []
+    for place, trees in columns:
+        written = list(zip(trees, selects, strict=True))
+        if all(_is_floored(tree, select, lineage) for tree, select in written):
+            floored.append(place)
+        if len(selects) == 1 and (named := lineage.key(*written[0])) is not None:
+            keys.append((place, *named))
+        known = [one for tree, select in written if (one := lineage.interval(tree, select)) is not None]
+        if len(known) == len(selects) and any(one.noisy for one in known):
+            found.append((place, known))
+    for number, (_, known) in enumerate(found):
+        for select, one in zip(selects, known, strict=True):
+            select.append("expressions", named_sql(copied(one.low), f"{number}{LOW}"))
+            select.append("expressions", named_sql(copied(one.high), f"{number}{HIGH}"))
+    ends = [(place, one) for place, known in found for one in known]
     return ShownIntervals(
         tuple(place for place, _ in found),
-        max((one.values for _, one in found), default=1),
-        tuple(place for place, one in found if any(name.startswith(_JOINT) for name in one.noisy)),
-        positive,
+        max((one.values for _, one in ends), default=1),
+        tuple({place: None for place, one in ends if any(name.startswith(_JOINT) for name in one.noisy)}),
+        tuple(floored),
         tuple(keys),
     )
+
+
+def _stacked(query: exp.Expr) -> list[exp.Select]:
+    """The SELECTs of nested UNION ALLs, whose rows stay as they are; none where rows merge or a star stands."""
+    if isinstance(query, exp.Union) and query.args.get("distinct") is False:
+        above, below = _stacked(query.this), _stacked(query.expression)
+        return [*above, *below] if above and below else []
+    if not isinstance(query, exp.Select) or query.args.get("distinct") is not None:
+        return []
+    return [] if any(item.is_star for item in query.expressions) else [query]
 
 
 def check_counted_groups(outer: exp.Query, noisy: NoisyColumns) -> None:
@@ -279,12 +297,28 @@ class _Lineage:
             return self._applied(tree, select, lambda ends: kind(this=ends[0], expressions=ends[1:]), arguments)
         if isinstance(tree, exp.Nullif) and written_number(tree.expression) == 0:
             return self._applied(tree, select, lambda ends: ends[0], [tree.this])
+        if isinstance(tree, exp.Subquery):
+            return self._one_value(tree)
         rule = _RULES.get(type(tree))
         if rule is None:
             return None
         sides = [self.interval(side, select) for side in children_of(tree)]
         known = [side for side in sides if side is not None]
         return rule(tree, known) if len(known) == len(sides) else None
+
+    def _one_value(self, tree: exp.Subquery) -> _Interval | None:
+        """Return the ends of a subquery that is a value of one answer: subqueries for them in its place."""
+        body = tree.this
+        others = {name for name, value in body.args.items() if value} - {"expressions", "from_", "where"}
+        if others or len(body.expressions) != 1 or not self._is_single(body):
+            return None
+        found = self.interval(body.expressions[0].unalias(), body)
+        if found is None:
+            return None
+        low, high = copied(tree), copied(tree)
+        low.this.set("expressions", [copied(found.low)])
+        high.this.set("expressions", [copied(found.high)])
+        return _Interval(low, high, frozenset(f"{name} {id(tree)}" for name in found.noisy), found.extra)
 
     def _applied(
         self,

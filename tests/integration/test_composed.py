@@ -19,7 +19,7 @@ from server.backends.postgres_catalog import read_schema
 from server.errors import BackendFailed, BudgetExhausted
 from server.ledger.ledger import Ledger
 from server.pipeline import Pipeline
-from server.query import QueryRequest, QueryResponse
+from server.query import Interval, QueryRequest, QueryResponse
 from server.workers.pool import WorkerPool
 from tests.golden.tpch.queries import policy
 from tests.support.asking import ask
@@ -135,6 +135,26 @@ def test_a_share_beside_a_count_leaves_the_count_as_it_is_shown_alone(pipeline: 
         assert beside.intervals[place][3] is not None and _number(row[3]) >= 0.0
     own_values, values = ([_number(cells[2]) for cells, _ in one.as_released()] for one in (alone, beside))
     assert sorted(own_values) == sorted(values) and min(values) < 0
+
+
+def test_values_of_answers_and_rows_below_one_another_have_the_intervals_of_their_parts(pipeline: Pipeline) -> None:
+    stacked = "SELECT 'c' AS what, count(*) AS n FROM customer UNION ALL SELECT 'o', count(*) FROM orders ORDER BY 1"
+    rows = _asked(pipeline, stacked, epsilon=2.0)
+    ends = [(row[1].low, row[1].high) for row in rows.intervals if row[1] is not None]
+    (least, most), (few, many) = ends
+    assert None not in (least, most, few, many) and rows.confidence == 0.95
+    quotient = "SELECT (SELECT count(*) FROM customer) * 1.0 / (SELECT count(*) FROM orders) AS r"
+    answer = _asked(pipeline, quotient, epsilon=2.0)
+    assert (answer.epsilon, answer.confidence) == (0.0, 0.9)
+    ((both,),) = answer.intervals
+    assert both is not None
+    assert (both.low, both.high) == pytest.approx((least / many, most / few))  # type: ignore[operator]
+    exact = _asked(pipeline, stacked.replace("SELECT 'o', count(*) FROM orders", "SELECT 'o', 5"), epsilon=2.0)
+    assert exact.intervals[1][1] == Interval(5.0, 5.0)
+    twice = "SELECT (SELECT count(*) FROM orders) - (SELECT count(*) FROM orders) AS nothing"
+    assert _asked(pipeline, twice, epsilon=2.0).confidence == 0.9, "each time that it is written it may be wrong"
+    for none in (stacked.replace(" ALL", ""), f"SELECT (SELECT n FROM ({BY_SEGMENT}) t ORDER BY s LIMIT 1)"):
+        assert all(one is None for row in _asked(pipeline, none, epsilon=2.0).intervals for one in row), none
 
 
 def test_an_interval_of_two_noisy_values_is_their_sum_at_a_confidence_for_both(pipeline: Pipeline) -> None:
