@@ -7,6 +7,7 @@ days alone are split off, and the other conditions are compared word for word.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
@@ -15,6 +16,7 @@ from sqlglot import exp
 
 from planner.binding.bound_query import BoundQuery, column_type
 from planner.errors import PlannerError
+from planner.expressions.column_ranges import literal_number
 from planner.expressions.scalar import Span
 from planner.policy.policy import Policy
 from planner.sql import literals
@@ -45,20 +47,53 @@ def days_left(conditions: Iterable[exp.Expr], column: ColumnRef, span: Span) -> 
 def _ends(condition: exp.Expr, column: ColumnRef) -> tuple[int | None, int | None]:
     """The first and last day that a condition leaves; None where it is open."""
     name = condition.this
-    if not isinstance(name, exp.Column) or (name.table, name.name) != column:
+    if not isinstance(name, exp.Expr):
+        return None, None
+    first, last = (_day, _day) if _is(name, column) else (_year_begins, _year_ends)
+    if last is _year_ends and not _is_year(name, column):
         return None, None
     if isinstance(condition, exp.Between):
-        return _day(condition.args["low"]), _day(condition.args["high"])
+        return first(condition.args["low"]), last(condition.args["high"])
     if isinstance(condition, (exp.GT, exp.GTE)):
-        return _day(condition.expression), None
+        return first(condition.expression), None
     if isinstance(condition, exp.LTE):
-        return None, _day(condition.expression)
+        return None, last(condition.expression)
     if isinstance(condition, exp.LT):
-        return None, _day(condition.expression, before=True)
-    if isinstance(condition, exp.EQ):
-        day = _day(condition.expression)
-        return day, day
+        return None, last(condition.expression, before=True)
+    if isinstance(condition, (exp.EQ, exp.In)):
+        listed = condition.expressions if isinstance(condition, exp.In) else [condition.expression]
+        lows, highs = [first(one) for one in listed], [last(one) for one in listed]
+        low = None if None in lows else min((one for one in lows if one is not None), default=None)
+        return low, None if None in highs else max((one for one in highs if one is not None), default=None)
     return None, None
+
+
+def _is(node: exp.Expr, column: ColumnRef) -> bool:
+    return isinstance(node, exp.Column) and (node.table, node.name) == column
+
+
+def _is_year(node: exp.Expr, column: ColumnRef) -> bool:
+    """Is it the column's year? A column that is NULL outside of a span counts, as no comparison with NULL is true."""
+    node = node.this.unnest() if isinstance(node, exp.Cast) else node
+    if not isinstance(node, exp.Extract) or node.this.name.upper() != "YEAR":
+        return False
+    inner: exp.Expr = node.expression.unnest()
+    if isinstance(inner, exp.Case) and inner.args.get("default") is None and len(inner.args["ifs"]) == 1:
+        inner = inner.args["ifs"][0].args["true"].unnest()
+    return _is(inner, column)
+
+
+def _year_begins(node: exp.Expr, *, before: bool = False) -> int | None:
+    year = literal_number(node)
+    return None if year is None else date(min(max(math.ceil(year), 1), 9999), 1, 1).toordinal()
+
+
+def _year_ends(node: exp.Expr, *, before: bool = False) -> int | None:
+    """The last day of a literal year; with `before`, of the year before it."""
+    year = literal_number(node)
+    if year is None:
+        return None
+    return date(min(max(math.ceil(year) - 1 if before else math.floor(year), 1), 9999), 12, 31).toordinal()
 
 
 def _day(node: exp.Expr, *, before: bool = False) -> int | None:

@@ -37,7 +37,7 @@ from planner.schema import Schema
 from planner.sensitivity.column_equalities import Equalities
 from planner.sql.result_types import allows_partition_selection
 from planner.sql.sql_types import Family
-from planner.sql.trees import ColumnRef, bound_column, column_ref, columns_of, copied, tables_of
+from planner.sql.trees import ColumnRef, TextDate, bound_column, column_ref, columns_of, copied, tables_of
 
 _DECLARED = "the policy declares {n} values"
 _OF_THE_TYPE = {Family.BOOL: "boolean has {n} values", Family.ENUM: "the column's enum has {n} labels"}
@@ -227,7 +227,7 @@ def _without_declaration(key: BoundKey) -> str:
 def _no_domain(key: BoundKey, sources: KeySources, delta: float) -> SensitivityUnbounded:
     """The refusal of a key without public values, with the ways out: list them, declare them, or a delta."""
     names = " and ".join(map(sources.name, key.columns)) or "this expression"
-    dated = any(sources.type_of(column).is_moment for column in key.columns)
+    dated = any(sources.type_of(column).is_moment or sources.declared(column).forms for column in key.columns)
     if any(map(sources.is_per_person, key.columns)):
         message = f"the possible values of the group key {names} are not public, or too many"
         ways = "write n <= 20 in WHERE, or GROUP BY LEAST(n, 20) or CASE WHEN ... THEN 'label' END"
@@ -241,6 +241,8 @@ def _no_domain(key: BoundKey, sources: KeySources, delta: float) -> SensitivityU
         narrow = "narrow it in WHERE by BETWEEN" if dated or key.type.is_number else "list its values in WHERE"
         ways = f"{narrow}, or group by CASE WHEN ... THEN 'label' END; "
         ways += f"or ask the administrator for a `domain` or a `range` of {names}"
+        if any(one.declared_column is None for one in key.value.find_all(TextDate)):
+            ways = f"ask the administrator for a `format` of {names}, and narrow it in WHERE by BETWEEN"
     if is_selectable(key, sources):
         message, hint = f"{message}, and partition selection needs a delta", f"{way_to_a_delta(delta)}; or {ways}"
     else:

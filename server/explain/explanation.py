@@ -14,6 +14,7 @@ from planner.released_expression import Apply, within_no_range
 from planner.rewriting.join_tables import semi_join_condition
 from planner.rewriting.rewrite import to_sql
 from planner.sensitivity.provenance import Completion, OwnerPosition, Provenance
+from planner.sql.trees import copied, replaced
 from privacy.mechanisms.sums import GroupsOfKinds
 from server.explain.mechanism_reasons import groups_reason, release_mechanisms, sampling_advice, selection_rule
 from server.query import Explanation, JoinCondition, JoinedTable, ResultColumn
@@ -222,6 +223,18 @@ def _epsilon_if_fanouts_fail(plan: Plan, measuring: Measuring, n_groups: int) ->
     return worst if worst > plan.epsilon * _ROUNDING else None
 
 
+def _shortened(node: exp.Expr) -> exp.Expr | None:
+    """The first of many listed values, and how many there are; None for anything else."""
+    listed = node.expressions if isinstance(node, exp.Values) else []
+    if len(listed) <= _LISTED:
+        return None
+    more = exp.var(f"... {len(listed):,} values")
+    return exp.Values(expressions=[*map(copied, listed[:_LISTED]), more], alias=copied(node.args["alias"]))
+
+
+_LISTED = 20
+
+
 def _group_source(plan: Plan, bound: BoundQuery, index: int) -> tuple[str, str]:
     """A key's SQL, the source of its groups, and which rows fall into none."""
     domain = next(one for one in plan.domains if index in one.keys)
@@ -230,7 +243,7 @@ def _group_source(plan: Plan, bound: BoundQuery, index: int) -> tuple[str, str]:
     elif domain.statement is None:
         source = domain.why
     elif index == domain.keys[0]:
-        source = f"{domain.why}: {to_sql(domain.statement)}"
+        source = f"{domain.why}: {to_sql(replaced(domain.statement, _shortened))}"
     else:
         source = f"{domain.why}, together with {bound.keys[domain.keys[0]].value.sql('postgres')}"
     note = plan.group_keys[index].omitted

@@ -6,12 +6,14 @@ import json
 from dataclasses import replace
 
 import pytest
+from sqlglot import parse_one
 
 from planner.planning.make_plan import make_plan
 from planner.policy.policy import Policy, parse_policy
-from planner.rewriting.rewrite import rewrite
+from planner.rewriting.rewrite import rewrite, to_sql
 from planner.sensitivity.provenance import provenance
-from server.explain.explanation import explanation
+from planner.sql.trees import replaced
+from server.explain.explanation import _shortened, explanation
 from server.explain.explanation_text import broken, explanation_answer, explanation_facts
 from server.query import Budget, Explanation
 from server.workers.measure import plan_measurements
@@ -106,6 +108,14 @@ def test_domains_say_where_they_come_from() -> None:
     assert source.startswith("read from public tables: SELECT DISTINCT")
     ((_, source),) = explained("SELECT l_tax > 0, count(*) FROM lineitem GROUP BY 1", n_groups=2).group_sources
     assert source == "the expression can have 2 values"
+
+
+def test_of_many_listed_values_the_first_are_shown_and_their_number() -> None:
+    statement = parse_one(f"SELECT lower(v) FROM (VALUES {', '.join(f'({n})' for n in range(34_698))}) AS t(v)")
+    shown = to_sql(replaced(statement, _shortened))
+    assert "(18), (19), ... 34,698 values) AS t(v)" in shown and len(shown) < 300
+    few = parse_one("SELECT v FROM (VALUES (1), (2)) AS t(v)")
+    assert replaced(few, _shortened) == few
 
 
 def test_the_reach_of_a_person_has_its_reason() -> None:
