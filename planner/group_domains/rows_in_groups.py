@@ -153,7 +153,7 @@ def omitted_rows(key: BoundKey, meant: ColumnSources, sources: KeySources) -> st
     for column in key.columns:
         if sources.rows(column[0]) is not None:
             continue
-        compared = key.values is not None and not itself and column not in computed  # a WHEN or ELSE has these rows
+        compared = column not in computed and _has_every_row(key.written, computed)
         ways = ["NULL"] if not compared and _drops_null(column, key, sources) else []
         if not itself and sources.is_per_person(column):  # no policy declares its values, so all count
             ways = [] if holds(key.written, exp.Coalesce, exp.Case) else ways
@@ -167,6 +167,23 @@ def omitted_rows(key: BoundKey, meant: ColumnSources, sources: KeySources) -> st
     if not reasons:
         return None
     return f"Rows whose {', or whose '.join(reasons)} {'are' if itself else 'may be'} left out."
+
+
+def _has_every_row(value: exp.Expr, computed: Set[ColumnRef]) -> bool:
+    """Is it a CASE with ELSE whose results are constants, or computed from these columns?
+
+    Then each row has a group, whatever a column is that it only compares.
+    """
+    case = value.unnest()
+    if not isinstance(case, exp.Case) or case.args.get("default") is None:
+        return False
+    results = [one.unnest() for one in (*(part.args["true"] for part in case.args["ifs"]), case.args["default"])]
+    return all(
+        _has_every_row(one, computed)
+        if isinstance(one, exp.Case)
+        else not isinstance(one, exp.Null) and all(column_ref(column) in computed for column in columns_of(one))
+        for one in results
+    )
 
 
 def _drops_null(column: ColumnRef, key: BoundKey, sources: KeySources) -> bool:
