@@ -153,7 +153,7 @@ def omitted_rows(key: BoundKey, meant: ColumnSources, sources: KeySources) -> st
     for column in key.columns:
         if sources.rows(column[0]) is not None:
             continue
-        compared = column not in computed and _has_every_row(key.written, computed)
+        compared = not meant and column not in computed and _has_every_row(key.written, computed)
         ways = ["NULL"] if not compared and _drops_null(column, key, sources) else []
         if not itself and sources.is_per_person(column):  # no policy declares its values, so all count
             ways = [] if holds(key.written, exp.Coalesce, exp.Case) else ways

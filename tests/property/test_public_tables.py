@@ -81,7 +81,10 @@ class Spelling:
         return self._draw.choice([name, name.upper(), f'"{name}"', name.title()])
 
 
-_COMPUTE = {"age", "epoch_us", "initcap", "make_date", "split_part", "to_char", "to_microseconds", "width_bucket"}
+_COMPUTE = {
+    "age", "epoch_us", "initcap", "make_date", "split_part", "to_char", "to_microseconds", "try_strptime",
+    "width_bucket",
+}  # fmt: skip
 """Functions without a class in the parser library that the writers write; none of them reads anything."""
 
 
