@@ -30,6 +30,9 @@ _PAD = 8.0
 """Shortened units. A line through exact points has a relative error below 2^-50 from five roundings, so less than a
 unit."""
 
+_ROUGH = 4
+"""How many tau a rough value may lack: noise is some 80 tau, so it nearly always decides, and 1 tau takes long."""
+
 
 def tighten(lower: Ints, upper: Ints, taus: Ints) -> None:
     """Tighten the bounds of one group in place by chords.
@@ -222,7 +225,7 @@ class LazyAnswer(Private):
         return low, high
 
     def sharpen(self, group: int, index: int) -> None:
-        """Learn about a cell: first the bounds of its core, then its value to within tau, then its value.
+        """Learn about a cell: first the bounds of its core, then its value to within 4 tau, then its value.
 
         The first call also looks at the cells above it, whose cores are smaller, since a choice needs to know the
         rivals. A look costs far less than a program. The noise of a choice is a multiple of tau, so a rough value
@@ -285,9 +288,9 @@ class LazyAnswer(Private):
         return reduced
 
     def _approach(self, group: int, anchor: int) -> None:
-        """Prove the value of a cell to within tau. If that is close enough, `solve` would find the same proof."""
+        """Prove the value of a cell to within 4 tau. If that is close enough, `solve` would find the same proof."""
         self._rough[group, anchor] = True
-        proof = self._optimum(self._look(group, anchor), int(self._thresholds.units[anchor]))
+        proof = self._optimum(self._look(group, anchor), _ROUGH * int(self._thresholds.units[anchor]))
         if proof.within(self._close(anchor)):
             self._settle(group, anchor, proof)
         else:
