@@ -1,4 +1,4 @@
-"""A remembered explanation is the one that would be made anew, whatever was asked, loaded or added meanwhile."""
+"""A remembered explanation is the one that would be made again, whatever was asked, loaded or added meanwhile."""
 
 from __future__ import annotations
 
@@ -79,10 +79,10 @@ def _differences(clinic: GrowingClinic, **mutant: LruCache[tuple[object, ...], A
             for sql, one in product((COUNT, RENAMED, SUM, FLOORS), asked):
                 with patch.object(Planning, "groups_of", groups_of):
                     told = remembering.explain(replace(one, sql=sql))
-                    anew = Explaining(pipeline.deciding).explain(replace(one, sql=sql))
-                found += told != anew
-                shown = explanation_answer(anew, "text", Budget(1.0, 0.0, 1.0, 0.0), "r").rows
-                assert [line for (line,) in shown] == list(_shown(anew, "text"))
+                    again = Explaining(pipeline.deciding).explain(replace(one, sql=sql))
+                found += told != again
+                shown = explanation_answer(again, "text", Budget(1.0, 0.0, 1.0, 0.0), "r").rows
+                assert [line for (line,) in shown] == list(_shown(again, "text"))
             if mutant and found:
                 return found
             ask(pipeline, replace(request, request_id="r"))
