@@ -186,7 +186,7 @@ audit: .venv/installed .noisegate/tmp ## the privacy audits at length: ten times
 soak: .venv/installed ## clients and faults for MINUTES=60, from SEED=1; then ledger, answers and log are compared
 	@$(BIN)/python -m tests.security.soak $(MINUTES) $(SEED)
 
-benchmark: .venv/installed ## NAME=x runs tests/benchmarks/x.py (all without NAME); QUICK=1 ends within a minute
+benchmark: .venv/installed ## NAME=x runs tests/benchmarks/x.py (without NAME all that are not of this commit); QUICK=1 ends within a minute
 	@$(BIN)/python -m tests.benchmarks $(NAME)
 
 lint: .venv/installed ## ruff, mypy, import-linter
@@ -244,6 +244,7 @@ readme: .venv/installed ## write the demonstration's output and measured figures
 	@$(BIN)/python -m tests.benchmarks.comparison.tables
 	@$(BIN)/python -m tests.benchmarks.case_studies.pages
 	@$(BIN)/python -m tests.benchmarks.everyday.table
+	@$(BIN)/python -m tests.benchmarks.bars
 
 clean: ## remove .venv, .noisegate and dist
 	rm -rf .venv .noisegate dist

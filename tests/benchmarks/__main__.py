@@ -1,4 +1,4 @@
-"""Run one benchmark, or all of them, and store what they measured."""
+"""Run one benchmark, or all that were not run at this commit, and store what they measured."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tests.benchmarks.provenance import commit, machine, today
 from tests.benchmarks.rows import Row
 
 _FOLDER = Path(__file__).parent
-_SHARED = {"rows", "parts", "blocks", "provenance", "quantile_references", "marginal_optimum", "__main__"}
+_SHARED = {"rows", "parts", "blocks", "provenance", "quantile_references", "marginal_optimum", "bars", "__main__"}
 _SHORTER = ("SECONDS_OF_LOAD", "SCALE", "LOADS", "DASHBOARDS", "PAIRS", "HISTORIES", "GAMES", "RELEASES")
 
 
 def main(names: list[str]) -> int:
-    """Run the named benchmarks (all without a name); returns the exit code."""
+    """Run the named benchmarks; without a name, all without results of this commit. Returns the exit code."""
     known = sorted(module.name for module in pkgutil.iter_modules(benchmarks.__path__) if module.name not in _SHARED)
     unknown = sorted(set(names) - set(known))
     console = Console()
@@ -31,7 +31,7 @@ def main(names: list[str]) -> int:
         console.print(f"no benchmark named {', '.join(unknown)}; there are: {', '.join(known)}")
         return 2
     quick = bool(os.environ.get("QUICK"))
-    for name in names or known:
+    for name in names or [one for one in known if quick or not _is_done(one)]:
         shorter = quick or any(map(os.environ.get, _SHORTER))
         module = importlib.import_module(f"tests.benchmarks.{name}")
         if parts := getattr(module, "PARTS", None):
@@ -49,6 +49,19 @@ def _run_parts(console: Console, name: str, parts: Parts, *, quick: bool, shorte
         measured = parts[part](quick)
         store(_file(name, partial=shorter), name, part, measured, list(parts))
         _show(console, f"{name}: {part}", measured.rows)
+
+
+def _is_done(name: str) -> bool:
+    """Whether all of a benchmark was measured at this commit. Code with changes has none."""
+    file = _file(name, partial=False)
+    if not file.exists():
+        return False
+    stored, parts = (
+        json.loads(file.read_text()),
+        getattr(importlib.import_module(f"tests.benchmarks.{name}"), "PARTS", None),
+    )
+    measured = [stored] if parts is None else [stored["parts"].get(part, {}) for part in parts]
+    return all(one.get("commit") == commit() for one in measured) and not commit().endswith("-dirty")
 
 
 def _store(name: str, rows: list[Row], partial: bool) -> None:

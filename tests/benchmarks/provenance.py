@@ -7,11 +7,18 @@ import platform
 import subprocess
 from datetime import UTC, datetime
 
+_NOT_CODE = (":(top)", ":(top,exclude)tests/benchmarks/results", ":(top,exclude,glob)**/*.md")
+"""Results and pages move no figure. So benchmarks that store some one after the other are of one commit."""
+
 
 def commit() -> str:
-    """Of the checkout, with `-dirty` where it has changes; `unknown` where there is none."""
-    done = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False)
-    return done.stdout.strip() or "unknown"
+    """The last commit that changed code, with `-dirty` if code has changes; `unknown` outside of a checkout."""
+    named = _git("log", "-1", "--format=%h", "--", *_NOT_CODE)
+    return f"{named}-dirty" if named and _git("status", "--porcelain", "--", *_NOT_CODE) else named or "unknown"
+
+
+def _git(*words: str) -> str:
+    return subprocess.run(["git", *words], capture_output=True, text=True, check=False).stdout.strip()
 
 
 def machine() -> str:

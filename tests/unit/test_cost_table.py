@@ -35,7 +35,7 @@ def test_read_and_group_are_told_apart_where_they_were_measured() -> None:
         for owners in ("one owner,", "two owners,")
         for metric, value in steps.items()
     ]
-    shown = block({"commit": "abc", "machine": "here", "rows": rows})
+    shown = block({"parts": {"one": {"commit": "abc", "machine": "here"}}, "rows": rows})
     assert "| PostgreSQL | one owner, by nation | 6.0 million | 1.00 | 2.00 | 0.50 | 0.25 | 0.12 |" in shown
 
 

@@ -74,7 +74,7 @@ FLOORS = {
 """What is added up person by person, which any answer that is truncated must know, and no more than that."""
 
 MEMORY = "memory of the worker at its peak, and what the proxy takes on"
-"""The metric of a question with one owner that must not grow with the rows."""
+"""The metric of a question with one owner. `make benchmark NAME=scale` shows that it does not grow with the rows."""
 
 _SAMPLED = {"edges", "triangles"}
 """Questions about the graph, which does not grow with the scale: left out here, they are those of NAME=demo."""

@@ -63,10 +63,13 @@ def block(document: Mapping[str, object]) -> str:
       document: what `make benchmark NAME=engines` has stored.
     Raises: KeyError for a document without the costs of the steps.
     """
-    found = by_case(document)
+    found, measured = by_case(document), document["parts"]
+    assert isinstance(measured, Mapping), "by name"
+    commits, machines = (
+        ", ".join(dict.fromkeys(part[name] for part in measured.values())) for name in ("commit", "machine")
+    )
     parts = [
-        f"By `make benchmark NAME=engines` at {document['commit']}, on {document['machine']}:\n"
-        "sums by nation of TPC-H, in seconds.",
+        f"By `make benchmark NAME=engines` at {commits}, on {machines}:\nsums by nation of TPC-H, in seconds.",
         "\n".join(_steps(found)),
         "\n".join(_lines(found)),
         "\n".join(_where_each_pays(found)),

@@ -1,0 +1,113 @@
+"""`make readme`: every bar of every benchmark, held or missed, in tests/benchmarks/README.md.
+
+Everything in it follows from the files in `results/` and from REASONS.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parent / "results"
+PAGE = Path(__file__).parent / "README.md"
+
+REASONS: tuple[tuple[str, str, str], ...] = (
+    ("cached_answers", "", "the event loop, TLS and the client share two cores"),
+    ("engines", "scale 0.1", "a question's fixed cost is more than the plain statement"),
+    ("engines", "lines", "adding up person by person takes longer than one sum: see sums by customer"),
+    ("latency", "psql", "the session and the pool of threads hand over twice"),
+    ("scale", "revenue", "adding up person by person takes longer than one sum"),
+)
+"""Benchmark, a part of the case or metric, and why such bars are missed; the first that fits is shown."""
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """What one benchmark has stored."""
+
+    name: str
+    about: str
+    barred: Sequence[Mapping[str, Any]]
+
+    @property
+    def missed(self) -> list[Mapping[str, Any]]:
+        return [row for row in self.barred if not row["held"]]
+
+
+def page(documents: Sequence[Mapping[str, Any]]) -> str:
+    """The page as Markdown.
+
+    Args:
+      documents: what benchmarks have stored, in order.
+    """
+    stored = [
+        _Stored(one["benchmark"], _about(one), [row for row in one["rows"] if "held" in row]) for one in documents
+    ]
+    n_bars = sum(len(one.barred) for one in stored)
+    n_held = n_bars - sum(len(one.missed) for one in stored)
+    share = f"{100 * n_held / n_bars:.0f}%" if n_bars else "none"
+    return "\n".join(
+        [
+            "# Benchmarks: every bar, held or missed",
+            "",
+            "`make benchmark` runs all benchmarks that were not run at this commit. If it is interrupted, it goes on",
+            "where it stopped. `make benchmark NAME=x` runs one. `make readme` writes this page.",
+            "",
+            f"Of {n_bars:,} bars {n_held:,} are held, {share}. A benchmark without bars shows figures alone.",
+            "[PAPERS.md](PAPERS.md) says which figures of the papers are reproduced.",
+            "",
+            "| benchmark | bars | held | measured at |",
+            "| --- | ---: | ---: | --- |",
+            *(
+                f"| {one.name} | {len(one.barred)} | {len(one.barred) - len(one.missed)} | {one.about} |"
+                for one in stored
+            ),
+            "",
+            "## Missed",
+            "",
+            *_missed(stored),
+            "",
+        ]
+    )
+
+
+def _about(document: Mapping[str, Any]) -> str:
+    """Commits and days: one, or those of the parts."""
+    parts = document.get("parts")
+    measured = (
+        [document] if parts is None else [one for part in parts.values() for one in part.get("measured", [part])]
+    )
+    return ", ".join(dict.fromkeys(f"{one['commit']}, {one['date']}" for one in measured))
+
+
+def _missed(stored: Sequence[_Stored]) -> Iterator[str]:
+    yield "| benchmark | case | metric | value | bar | why |"
+    yield "| --- | --- | --- | ---: | --- | --- |"
+    for one in stored:
+        for row in one.missed:
+            bar = ", ".join(f"at {name} {row[name]:.4g}" for name in ("least", "most") if name in row)
+            why = next((why for of, part, why in REASONS if of == one.name and part in _words(row)), "")
+            yield f"| {one.name} | {row['case']} | {row['metric']} | {row['value']:.4g} | {bar} | {why} |"
+
+
+def _words(row: Mapping[str, Any]) -> str:
+    return f"{row['case']} {row['metric']}"
+
+
+def stored_documents() -> list[dict[str, Any]]:
+    """All stored results, by name."""
+    return [json.loads(file.read_text()) for file in sorted(RESULTS.glob("*.json"))]
+
+
+def main() -> int:
+    """Write the page; returns the exit code."""
+    PAGE.write_text(page(stored_documents()), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
