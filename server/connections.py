@@ -21,6 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import partial
+from weakref import WeakKeyDictionary
 
 from server.errors import AnswersTooLarge, OwnAnswersTooLarge
 from server.query import QueryResponse
@@ -176,6 +177,18 @@ STALL_S = 60.0
 """The longest time without progress while a client reads an answer, about ten thousand bytes."""
 
 _HINT = "Read or close open ones, then ask again: the answer is cached and free."
+
+_writing: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
+
+
+async def turn_to_write() -> None:
+    """Wait for the turn to write the next piece of a long answer, in order of arrival.
+
+    One piece is written per round of the event loop. So another request waits for one piece in each of its steps,
+    however many answers are being read.
+    """
+    async with _writing.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
+        await asyncio.sleep(0)
 
 
 class Outgoing:

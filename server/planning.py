@@ -13,8 +13,9 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import cached_property, partial
+from operator import methodcaller
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sqlglot import exp
 
@@ -22,7 +23,15 @@ from planner.binding.bind import bind
 from planner.binding.bound_query import BoundQuery
 from planner.binding.placeholders import snapped, substitute
 from planner.describe import describe
-from planner.errors import InvalidSyntax, PlannerError, RowsNotShown, UnknownColumn, UnknownTable, UnsupportedSQL
+from planner.errors import (
+    InvalidSyntax,
+    PlannerError,
+    RowsNotShown,
+    StatementTooComplex,
+    UnknownColumn,
+    UnknownTable,
+    UnsupportedSQL,
+)
 from planner.expand_views import expanded
 from planner.group_domains.day_conditions import day_columns
 from planner.parsing.explain import explained
@@ -42,6 +51,7 @@ from planner.sql.trees import tables_of
 from planner.sql.zones import UTC
 from server.backends.backend import Backend, Source
 from server.backends.columns import Domain
+from server.errors import PublicQueryFailed
 from server.explain.catalog import Catalog, catalog
 from server.explain.explanation_text import EXPLANATION
 from server.ledger.ledger import Ledger
@@ -71,6 +81,35 @@ _TURNS = FairQueue(places=2)
 """Planning occupies the interpreter: more at once would end no sooner, and would delay the event loop."""
 
 _WAIT_S = 60.0
+
+_LONG = 2_000
+"""Statements of more characters are planned by a worker, which can be stopped. A usual one takes 5 ms. One of 8,000
+characters takes 100 ms, which would delay everybody else, and its plan takes 20 ms to read back."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class _KnownVersion:
+    """What planning reads of a ledger, in a worker."""
+
+    version: int
+
+    def data_version(self) -> int:
+        """The data version when the statement was sent."""
+        return self.version
+
+
+def _plan_apart(
+    ask: Callable[[Planning], T], policy: Policy, schema: Schema, now: datetime, version: int, backend: Backend
+) -> T:
+    """Plan in a worker, which remembers nothing and reads nothing.
+
+    Raises: as `ask`; PublicQueryFailed beyond the memory limit.
+    """
+    ledger, reads = cast("Ledger", _KnownVersion(version)), cast("PublicReads", None)
+    empty: LruCache[Asked, Any] = LruCache(0)
+    return ask(Planning(policy, schema, backend, ledger, reads, lambda: now, None, empty, empty))
 
 
 @dataclass(frozen=True)
@@ -103,15 +142,12 @@ class Planning:
             return known
         if explained(request.sql) is not None:
             return Explain()
-        with _TURNS.turn(request.analyst, _WAIT_S):
-            statement = self._read(request.sql, request.search_path)
-            try:
-                if not names_private_table(statement.tree, self.schema, self.policy, request.search_path):
-                    return self._public(statement, request)
-                question = self._of_select(private_select(statement), request, asked.data_version)
-            except (UnsupportedSQL, InvalidSyntax) as refusal:
-                return self.compositions.put(asked, self._composed(statement, request, refusal))
-            return self.questions.put(asked, question)
+        found: Planned = self._in_turn(
+            request.analyst, request.sql, methodcaller("_plan", request, asked.data_version)
+        )
+        if isinstance(found, Question):
+            return self.questions.put(asked, found)
+        return self.compositions.put(asked, found) if isinstance(found, Composition) else found
 
     def planned_lately(self, request: QueryRequest) -> Question | None:
         """The remembered question of a request, found by a few ledger reads; None if none is remembered."""
@@ -123,8 +159,8 @@ class Planning:
 
     def question(self, request: QueryRequest) -> Question:
         """Parse, bind and plan a query that is one question over private tables. Raises: PlannerError."""
-        with _TURNS.turn(request.analyst, _WAIT_S):
-            return self._of_select(private_select(self._read(request.sql, request.search_path)), request)
+        found: Question = self._in_turn(request.analyst, request.sql, methodcaller("_question", request))
+        return found
 
     def of_bound(
         self,
@@ -205,24 +241,30 @@ class Planning:
     def _shape(
         self, sql: str, search_path: tuple[str, ...] | None, analyst: str, given: tuple[str | None, ...]
     ) -> StatementShape:
-        with _TURNS.turn(analyst, _WAIT_S):
-            statement = self._read(sql, search_path)
-            try:
-                tree: exp.Query = statement.tree
-                if names_private_table(tree, self.schema, self.policy, search_path):
-                    tree = private_select(statement)
-                else:
-                    check_public(statement)
-                found = describe(tree, self.schema, self.policy, search_path, given)
-                columns = tuple(ResultColumn(one.name, one.type) for one in found.outputs)
-                return StatementShape(
-                    found.parameters, columns, tuple(is_noisy(one, MEASURED) for one in found.outputs)
-                )
-            except (UnsupportedSQL, InvalidSyntax):
-                composed = self._composer.described(statement, search_path, given)
-                if composed is None:
-                    raise
-        return computed_shape(composed, self.reads.computed(self.backend, composed.statement, analyst, rows=False))
+        found: StatementShape | Composition
+        found = self._in_turn(analyst, sql, methodcaller("_described", sql, search_path, given))
+        if isinstance(found, StatementShape):
+            return found
+        return computed_shape(found, self.reads.computed(self.backend, found.statement, analyst, rows=False))
+
+    def _described(
+        self, sql: str, search_path: tuple[str, ...] | None, given: tuple[str | None, ...]
+    ) -> StatementShape | Composition:
+        statement = self._read(sql, search_path)
+        try:
+            tree: exp.Query = statement.tree
+            if names_private_table(tree, self.schema, self.policy, search_path):
+                tree = private_select(statement)
+            else:
+                check_public(statement)
+            found = describe(tree, self.schema, self.policy, search_path, given)
+            columns = tuple(ResultColumn(one.name, one.type) for one in found.outputs)
+            return StatementShape(found.parameters, columns, tuple(is_noisy(one, MEASURED) for one in found.outputs))
+        except (UnsupportedSQL, InvalidSyntax):
+            composed = self._composer.described(statement, search_path, given)
+            if composed is None:
+                raise
+            return composed
 
     @cached_property
     def catalog(self) -> Catalog:
@@ -236,6 +278,43 @@ class Planning:
         except PlannerError:
             return False
         return True
+
+    def _in_turn(self, analyst: str, sql: str, ask: Callable[[Planning], T]) -> T:
+        """Plan a statement when it is the analyst's turn: here, or in a worker if the statement is long.
+
+        Raises: as `ask`; TooManyQueries; of a long statement StatementTooComplex beyond the limits of public reads.
+        """
+        if len(sql) <= _LONG:
+            with _TURNS.turn(analyst, _WAIT_S):
+                return ask(self)
+        apart = partial(_plan_apart, ask, self.policy, self.schema, self.clock(), self.ledger.data_version())
+        try:
+            found = self.reads.planned(apart, self.backend, analyst)
+        except PublicQueryFailed as error:
+            raise StatementTooComplex("the statement takes too long to plan", hint="shorten it") from error
+        return found if self.mirror is None else self._mirrored(found)
+
+    def _mirrored(self, found: T) -> T:
+        """The same with the statements for the mirror, which workers that plan do not know."""
+        if isinstance(found, Composition):
+            parts = [replace(part, question=self._mirrored(part.question)) for part in found.parts]
+            return replace(found, parts=tuple(parts))
+        if isinstance(found, Question) and self.mirror is not None:
+            query = self.mirror.query(found.plan, self.beside(found.tables).schema)
+            return replace(found, mirrored=query)
+        return found
+
+    def _plan(self, request: QueryRequest, data_version: int) -> Planned:
+        statement = self._read(request.sql, request.search_path)
+        try:
+            if not names_private_table(statement.tree, self.schema, self.policy, request.search_path):
+                return self._public(statement, request)
+            return self._of_select(private_select(statement), request, data_version)
+        except (UnsupportedSQL, InvalidSyntax) as refusal:
+            return self._composed(statement, request, refusal)
+
+    def _question(self, request: QueryRequest) -> Question:
+        return self._of_select(private_select(self._read(request.sql, request.search_path)), request)
 
     def _asked(self, request: QueryRequest) -> Asked:
         now, version = self.moment(request.zone), self.ledger.data_version()

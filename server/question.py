@@ -108,6 +108,10 @@ class Question:
     serial: int = field(default_factory=lambda: next(_serials), compare=False, repr=False)
     tables: tuple[ReleasedRelation, ...] = field(default=(), compare=False, repr=False)
 
+    def __setstate__(self, state: dict[str, object]) -> None:
+        """Take over the question that a worker has planned, under a number of this process."""
+        self.__dict__.update(state, serial=next(_serials))
+
     def after(self, sources: Sequence[str]) -> Question:
         """The question whose tables come from these sources: the keys of answers, and what is computed from them.
 

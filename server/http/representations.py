@@ -5,7 +5,6 @@ The process holds one piece of a long answer at a time, however slow the reader 
 
 from __future__ import annotations
 
-import asyncio
 import io
 import json
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -17,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 
 from planner.sql.sql_types import ResultType
 from server.answer_columns import blocks
-from server.connections import SMALL_BYTES, Outgoing
+from server.connections import SMALL_BYTES, Outgoing, turn_to_write
 from server.errors import NotAcceptable
 from server.http.answer_body import json_pieces, without_rows
 from server.query import Cell, QueryResponse
@@ -52,7 +51,7 @@ class AnswerStream(StreamingResponse):
 async def _in_turn(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
     for piece in pieces:
         yield piece
-        await asyncio.sleep(0)
+        await turn_to_write()
 
 
 SHORT_CELLS = 400

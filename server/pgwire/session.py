@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 import structlog
 
 from planner.errors import UnsupportedSQL
+from server.connections import turn_to_write
 from server.errors import CancelledByClient, CancelledEarly, WireError
 from server.pgwire import client_messages as m
 from server.pgwire import server_messages
@@ -238,6 +239,7 @@ class Session:
             size += len(message)
             if size >= _BYTES_AT_ONCE or number % _ROWS_AT_ONCE == 0:
                 size = 0
+                await turn_to_write()
                 await self._pause()
                 if self._interpreter.cancelled.is_set():
                     raise CancelledByClient("the rest was cancelled", hint="asking again is free")

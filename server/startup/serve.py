@@ -162,7 +162,7 @@ async def serve_both(
             await wire.stop()
 
 
-_TIDY_EVERY_S = 20.0
+_TIDY_EVERY_S = 10.0
 _TIDY_FROM_BYTES, _LITTLE_BYTES = 16 << 20, 1 << 20
 _MOST_IN_VAIN = 2
 """Caches drop at the second time what was in use at the first one."""

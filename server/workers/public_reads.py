@@ -1,7 +1,8 @@
-"""Reads of public tables, in workers of their own. They are free, so time, memory, number and failures are limited.
+"""Reads of public tables, and plans of long statements, in workers of their own.
 
-Private questions never wait for them. One analyst gets all of these workers except one. So with two workers no
-analyst waits for another, and each occupies at most one database process.
+They are free, so time, memory, number and failures are limited. Private questions never wait for them, unless they are
+long statements. One analyst gets all of these workers except one. So with two workers no analyst waits for another, and
+each occupies at most one database process.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from operator import methodcaller
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from planner.errors import StatementTooComplex
 from planner.plan import BackendQuery
@@ -36,6 +37,8 @@ from server.errors import (
 
 if TYPE_CHECKING:  # workers import this module, and need no log
     from server.workers.pool import WorkerLimits, WorkerPool
+
+T = TypeVar("T")
 
 MAX_UNANSWERED = 20
 WINDOW_S = 3600.0
@@ -131,6 +134,11 @@ class PublicReads:
     ) -> Computed:
         """Run the outer part of a composed statement, or describe its columns. Raises: as `rows`; UnsupportedSQL."""
         found: Computed = self._read(methodcaller("compute", statement, rows=rows), backend, analyst, cancelled)
+        return found
+
+    def planned(self, plan: Callable[[Backend], T], backend: Backend, analyst: str) -> T:
+        """Plan a long statement, which occupies a processor. Reads nothing. Raises: as `domain`; PlannerError."""
+        found: T = self._read(plan, backend, analyst, None)
         return found
 
     def domain(

@@ -75,10 +75,14 @@ class Failure:
     message: str
     hint: str | None
     spent: bool = False
+    position: int | None = None
 
     def rebuild(self) -> Exception:
         """The error to raise in the server process."""
-        return self.kind(self.message, hint=self.hint)
+        error = self.kind(self.message, hint=self.hint)
+        if isinstance(error, PlannerError):
+            error.position = self.position
+        return error
 
 
 def serve_calls(connection: Connection, memory_bytes: int, preload: tuple[str, ...]) -> None:
@@ -138,7 +142,7 @@ def _outcome(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Succes
         return Success(function(*arguments))
     except (ServerError, PlannerError) as error:
         _log(error)
-        return Failure(type(error), error.message, error.hint)
+        return Failure(type(error), error.message, error.hint, position=getattr(error, "position", None))
     except MemoryError as error:
         _log(error)
         return Failure(

@@ -69,3 +69,29 @@ def test_a_reader_who_goes_lets_go_of_all() -> None:
         assert client.made <= 1 and room.n_bytes == 0
 
     asyncio.run(scene())
+
+
+def test_one_piece_is_made_per_round_of_the_loop_however_many_answers_are_read() -> None:
+    """A task beside twenty readers who take all at once: it never waits for more than one piece."""
+
+    async def scene() -> int:
+        clients, room, most = [Slow() for _ in range(20)], Outgoing(), 0
+        for client in clients:
+            for _ in range(10):
+                client.may_take.release()
+        streams = [AnswerStream(one.pieces(), room.hold("ada", large()).close, "text/csv", {}) for one in clients]
+        tasks = [
+            asyncio.ensure_future(stream({"type": "http"}, client.receive, client.send))
+            for stream, client in zip(streams, clients, strict=True)
+        ]
+        for _ in range(20):  # the first pieces leave when their answers begin
+            await asyncio.sleep(0)
+        made = sum(client.made for client in clients)
+        while not all(task.done() for task in tasks):
+            await asyncio.sleep(0)
+            now = sum(client.made for client in clients)
+            most, made = max(most, now - made), now
+        assert made == 5 * len(clients)
+        return most
+
+    assert asyncio.run(scene()) == 1
