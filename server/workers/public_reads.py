@@ -1,8 +1,8 @@
 """Reads of public tables, and plans of long statements, in workers of their own.
 
-They are free, so time, memory, number and failures are limited. Private questions never wait for them, unless they are
-long statements. One analyst gets all of these workers except one. So with two workers no analyst waits for another, and
-each occupies at most one database process.
+They are free, so time, memory, number and failures are limited. Other private questions never wait for them. One
+analyst gets all of these workers except one. So with two workers no analyst waits for another, and each occupies at
+most one database process.
 """
 
 from __future__ import annotations

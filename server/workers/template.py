@@ -14,7 +14,6 @@ import scipy.special
 import typer  # of the main module, which every worker imports under another name
 
 import server.backends.postgres
-import server.planning
 import server.workers.measure
 import server.workers.public_reads
 from privacy.warm_up import warm_up

@@ -180,7 +180,7 @@ _OF_THE_GROUP = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Signals that are sent to the process group. The server decides when a worker ends."""
 
 _FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(["server.workers.template"])
+_FORKS.set_forkserver_preload(["server.workers.template", "server.planning"])  # which plans in a worker, too
 
 
 def _begin() -> None:
