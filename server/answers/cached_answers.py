@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from weakref import WeakValueDictionary
 
 from planner.limits import check_cells
 from server.answers.encoding import decoded
@@ -71,6 +72,10 @@ def _priced(charge: Charge) -> tuple[object, ...]:
     return charge.plan_hash, charge.mechanism, charged_epsilon(charge.epsilon), charged_delta(charge.delta)
 
 
+_being_read: WeakValueDictionary[tuple[int, int], QueryResponse] = WeakValueDictionary()
+"""Responses that somebody holds, by the keys of `shown_answers`, which keeps no large ones."""
+
+
 @dataclass(frozen=True)
 class Served:
     """The released values that an analyst receives, and what they cost.
@@ -95,24 +100,40 @@ class Served:
 
     def response(self, question: Question, request_id: str) -> QueryResponse:
         """Return the answer to a question with these releases. The question decides how it is shown."""
-        return replace(
-            self._shown(question),
+        shown = self._shown(question)
+        answer = replace(
+            shown,
             budget=self.budget,
             request_id=request_id,
             epsilon=self.epsilon,
             delta=self.delta,
             cached=self.cached,
         )
+        if self.number is not None:
+            _being_read[question.serial, self.number] = answer
+        return answer
 
     def _shown(self, question: Question) -> QueryResponse:
-        """Build the answer from releases and plan, once for answers that are served repeatedly."""
-        known = None if self.number is None else shown_answers.get((question.serial, self.number))
+        """Build the answer from releases and plan, once for answers that are served repeatedly.
+
+        Those who read a large one at once share its rows.
+        """
+        if self.number is None:
+            return self._made(question)
+        key = question.serial, self.number
+        known = shown_answers.get(key) or _being_read.get(key)
         if known is not None:
             return known
         with alone_if_large(self.released.n_values):
+            known = shown_answers.get(key) or _being_read.get(key)  # another may have made it meanwhile
+            if known is None:
+                known = _being_read[key] = shown_answers.put(key, self._made(question))
+            return known
+
+    def _made(self, question: Question) -> QueryResponse:
+        with alone_if_large(self.released.n_values):
             shown = response(question.plan, self.released.domain, self.released.noisy, self.budget, "")
-            shown = replace(shown, notes=(*shown.notes, *confidence_notes(shown.confidence)))
-        return shown if self.number is None else shown_answers.put((question.serial, self.number), shown)
+            return replace(shown, notes=(*shown.notes, *confidence_notes(shown.confidence)))
 
 
 _RECENT = 1024

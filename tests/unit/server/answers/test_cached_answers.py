@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
 
 from planner.errors import StatementTooComplex
 from planner.limits import MAX_CELLS
+from planner.released_expression import ReleasedValue
+from server.answers import cached_answers
 from server.answers.cached_answers import CachedAnswers, Served, Wanted
 from server.answers.encoding import encoded
 from server.answers.released import Released
@@ -20,9 +25,10 @@ from server.errors import BudgetExhausted, DuplicateRequest, KeyReused, QueryFai
 from server.ledger.charge import CachedAnswer, Charge, Reservation
 from server.ledger.ledger import Ledger
 from server.lru_cache import LruCache
-from server.query import Budget
+from server.query import Budget, QueryResponse
+from server.question import Question
 from tests.support.memory_ledger import MemoryLedger
-from tests.support.released_plan import noisy_answer
+from tests.support.released_plan import answer_plan, noisy_answer
 
 
 @dataclass
@@ -215,3 +221,23 @@ def test_the_answers_in_memory_are_bounded_by_what_they_take() -> None:
         service.ask(answer_key=str(number))
         service.ask(answer_key=str(number))
     assert len(service.kept.releases) == 100 // 48
+
+
+def test_those_who_read_an_answer_that_is_too_large_for_the_cache_share_its_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As long as one of them reads: then it is made again."""
+    monkeypatch.setattr(cached_answers, "shown_answers", LruCache(1, 0, lambda shown: shown.n_bytes))
+    question = cast("Question", SimpleNamespace(serial=-1, plan=answer_plan(ReleasedValue(0))))
+    budget = Budget(1.0, 0.0, 1.0, 0.0)
+
+    def served(analyst: str) -> QueryResponse:
+        return Served(Released(Domain(()), (noisy_answer([7.0]),)), budget, 0.0, 0.0, 3).response(question, analyst)
+
+    first, second = served("ada"), served("grace")
+    assert second.rows is first.rows and (first.request_id, second.request_id) == ("ada", "grace")
+    rows = weakref.ref(first.rows)
+    del first, second
+    gc.collect()
+    assert rows() is None, "nobody keeps them"
+    assert tuple(served("ada").rows) == ((7.0,),)
