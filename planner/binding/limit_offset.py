@@ -37,7 +37,7 @@ def output_name(item: exp.Expr) -> str:
 def default_name(node: exp.Expr) -> str:
     """Return PostgreSQL's name for a column without an alias."""
     node = node.unnest()
-    if isinstance(node, exp.Filter):
+    if isinstance(node, (exp.Filter, exp.Window, exp.IgnoreNulls, exp.RespectNulls)):
         return default_name(node.this)
     if isinstance(node, exp.Column):
         return fold(node.this)

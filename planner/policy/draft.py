@@ -312,6 +312,22 @@ def likely_people(schema: Schema) -> dict[str, tuple[str, ...]]:
     return dict(sorted(keys.items(), key=lambda item: (-owned[item[0]], not dated[item[0]], item[0])))
 
 
+def referred_without_key(schema: Schema) -> list[str]:
+    """Tables without a key that columns of others seem to name, as `visit.patient_id` names `patient`."""
+    tables = with_likely_keys(schema).tables.values()
+    columns = [(table.name, column.name.lower()) for table in tables for column in table.columns]
+    return sorted(
+        table.name
+        for table in tables
+        if row_key(table) is None
+        and any(
+            other != table.name and named.startswith(f"{called}_")
+            for other, named in columns
+            for called in _called(table)
+        )
+    )
+
+
 def _is_tools(table: Table) -> bool:
     return table.relation.lower() in MIGRATION_TABLES
 

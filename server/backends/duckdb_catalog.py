@@ -99,7 +99,7 @@ def read_duckdb_schema(connection: DuckDBPyConnection, namespace: str = "main") 
                     name,
                     namespace,
                     tuple(known),
-                    tuple(unique_keys[name]),
+                    tuple(dict.fromkeys(unique_keys[name])),
                     tuple(foreign_keys[name]),
                     primary_keys.get(name),
                 ),

@@ -237,6 +237,9 @@ def _keeps_nan_out(check: str, column: str) -> bool:
 
 
 def _readable(keys: list[tuple[str, ...]], columns: list[Column]) -> tuple[tuple[str, ...], ...]:
-    """The keys of which the role may read every column. SQL cannot use the others, so they prove nothing."""
+    """The keys of which the role may read every column, each once, as several indexes may enforce one.
+
+    SQL cannot use the others, so they prove nothing.
+    """
     names = {column.name for column in columns}
-    return tuple(key for key in keys if names.issuperset(key))
+    return tuple(dict.fromkeys(key for key in keys if names.issuperset(key)))

@@ -123,7 +123,7 @@ def _definitions(table: Table) -> Iterator[sql.Composable]:
         nullable = "" if column.nullable else " NOT NULL"
         # The type is from a fixed list, so it may be part of the statement's text.
         yield sql.SQL("{} " + kind + nullable).format(sql.Identifier(column.name))
-    for key in table.keys:
+    for key in dict.fromkeys(table.keys):
         columns = sql.SQL(", ").join(map(sql.Identifier, key))
         yield sql.SQL("PRIMARY KEY ({})" if key == table.primary_key else "UNIQUE ({})").format(columns)
 

@@ -72,6 +72,11 @@ _UNCLIPPED = (
     " covers the true value over owned rows at the given confidence, with values clamped to their declared ranges."
 )
 
+_COUNTED_ONCE = (
+    "Nothing was clipped: one person changes the count by at most one. The interval covers the true value over owned"
+    " rows at the given confidence."
+)
+
 _WITHIN_AT_MOST = (
     "If nobody adds more than {most:g}{group}, as you declared, nothing was clipped, and the interval covers the true"
     " value over owned rows at the given confidence. If the bound is wrong, privacy holds, and the true value may lie"
@@ -488,6 +493,8 @@ def _notes(
 
 def _coverage_note(plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer]) -> str:
     """The note about what the intervals cover."""
+    if _counts_once(plan, noisy):
+        return _COUNTED_ONCE
     if _is_unclipped(plan, noisy):
         most = plan.bounds.tuples
         return _UNCLIPPED.format(rows="one row" if most == 1 else f"{most:,} rows")
@@ -512,11 +519,19 @@ def _coverage_note(plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer]) -> 
 
 def _is_unclipped(plan: Plan, noisy: Sequence[NoisyAnswer]) -> bool:
     """Is every threshold at least what keys and declared fan-outs let one unit add? Public, as thresholds are."""
+    if _counts_once(plan, noisy):
+        return True
     most = plan.bounds.tuples
     if most is None or not noisy or plan.sampling is not None or plan.bounds.rule is not None:
         return False
     scalar = not MECHANISMS[plan.mechanism].bounds_vector and all(release.is_sum for release in plan.releases)
     return scalar and _covers(noisy) == "truncated_full" and all(bool(np.all(one.tau >= most)) for one in noisy)
+
+
+def _counts_once(plan: Plan, noisy: Sequence[NoisyAnswer]) -> bool:
+    """Does it only count values that their owners determine, so that the fixed threshold 1 clips nothing?"""
+    fixed = all(one.mechanism == "fixed" and one.covers == "truncated_full" for one in noisy)
+    return bool(noisy) and fixed and all(release.determined for release in plan.releases)
 
 
 def _is_within_at_most(plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer]) -> bool:

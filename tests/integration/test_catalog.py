@@ -37,6 +37,18 @@ def test_columns_keys_and_references(scratch_url: str) -> None:
     assert visit.column("cost") == Column("cost", "numeric(8,2)", True, nan=True)
 
 
+def test_a_key_that_two_indexes_enforce_is_one_key(scratch_url: str) -> None:
+    _execute(
+        scratch_url,
+        "CREATE TABLE a (x int NOT NULL UNIQUE, y int)",
+        "ALTER TABLE a ADD PRIMARY KEY (x)",
+        "CREATE UNIQUE INDEX ON a (x)",
+    )
+    with psycopg.connect(scratch_url) as connection:
+        found = read_schema(connection).tables["a"]
+    assert (found.unique_keys, found.primary_key) == ((("x",),), ("x",))
+
+
 def test_a_number_may_be_nan_unless_a_constraint_or_a_key_says_otherwise(scratch_url: str) -> None:
     _execute(
         scratch_url,

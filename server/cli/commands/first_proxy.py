@@ -92,7 +92,7 @@ def init(
 
     Exit codes: 0 stopped on request, 2 not started.
     """
-    from planner.policy.draft import likely_people
+    from planner.policy.draft import likely_people, referred_without_key
 
     written = _written(output)
     there = [path for path in written if path.exists()]
@@ -106,7 +106,13 @@ def init(
     candidates = likely_people(database.schema)
     names = ", ".join(list(candidates)[:_SHOWN]) + (", ..." if len(candidates) > _SHOWN else "")
     asks = f"Which table holds one row per person ({printable(names)})"
-    unit = _answered(people, "--people", asks, next(iter(candidates), None), lambda name: _people(name, database))
+    keyless = printable(", ".join(referred_without_key(database.schema)))
+    if keyless:
+        tell(
+            f"Without a primary key (a unique column without NULL) no person of these tables is protected: {keyless}"
+        )
+    likely = None if keyless else next(iter(candidates), None)
+    unit = _answered(people, "--people", asks, likely, lambda name: _people(name, database))
     name = _answered(analyst, "--analyst", "Who is the first analyst", user(), _analyst)
     said = None if epsilon is None else f"{epsilon:g}"
     budget = _answered(said, "--epsilon", "That analyst's whole budget, an epsilon", "10", _budget)

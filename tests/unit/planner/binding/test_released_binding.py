@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from sqlglot import parse_one
 
+from planner.binding.limit_offset import output_name
 from planner.errors import PlannerError, SensitivityUnbounded, UnsupportedSQL
 from planner.released_expression import Apply, Given, KeyValue, ReleasedExpression, ReleasedValue, SortKey
 from planner.sql.sql_types import ResultType
@@ -132,6 +134,9 @@ def test_default_names_are_postgresqls() -> None:
     items += "CASE WHEN true THEN count(*) END"
     names = [output.name for output in planned(f"SELECT {items} FROM lineitem").display.outputs]
     assert names == ["count", "sum", "avg", "?column?", "round", "count", "case"]
+    windows = "rank() OVER (ORDER BY x), row_number() OVER (), sum(x) OVER w, lag(x) IGNORE NULLS OVER (ORDER BY x)"
+    parsed = parse_one(f"SELECT {windows}", dialect="postgres")
+    assert list(map(output_name, parsed.expressions)) == ["rank", "row_number", "sum", "lag"]
 
 
 REFUSED = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 
-from planner.policy.draft import Estimates, draft, suggested_keys
+from planner.policy.draft import Estimates, draft, referred_without_key, suggested_keys
 from planner.policy.policy import parse_policy
 from planner.policy.validate import is_draft, validate
 from planner.schema import Column, ForeignKey, Schema, Table
@@ -103,6 +103,17 @@ def test_a_key_that_names_its_table_is_one_that_others_name() -> None:
     assert policy.tables["visit"].keys == (("visit_id",),) and "lab" in policy.tables
     other = block.replace("visit_id", "COLUMN", 1).replace('"visit"', '"patient"').replace("visit_id", "patient_id")
     assert other in text, "for a column that no name suggests"
+
+
+def test_people_without_a_key_are_named() -> None:
+    """`patients`, which visits name; not `note`, which nothing names, nor `ward`, which has a key."""
+    clinic = (
+        table("patients", "patient_id bigint, born text", None),
+        table("ward", "id bigint, name text"),
+        table("visit", "id bigint, patient_id bigint, ward_id bigint"),
+        table("note", "note_id bigint, text text", None),
+    )
+    assert referred_without_key(Schema({one.name: one for one in clinic})) == ["patients"]
 
 
 def test_people_who_reference_their_own_rows_are_no_circle() -> None:

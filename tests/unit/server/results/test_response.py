@@ -413,6 +413,16 @@ def test_where_the_true_answer_may_lie_is_said_of_each_kind() -> None:
     assert "on either side" in response(median, PLAIN, [noisy_answer([1])], BUDGET, "r").notes[0]
 
 
+def test_a_count_that_one_person_changes_by_one_is_of_the_truth() -> None:
+    for determined, mechanism, truth in [(True, "fixed", True), (False, "fixed", False), (True, "gem", False)]:
+        plan = answer_plan(X)
+        plan = replace(plan, releases=(replace(plan.releases[0], determined=determined),))
+        noisy = replace(noisy_answer([3.0], reach=1.0), mechanism=mechanism)
+        answer = response(plan, PLAIN, [noisy], BUDGET, "r")
+        assert (answer.covers == "truth") == truth, (determined, mechanism)
+        assert answer.notes[0].startswith("Nothing was clipped: one person") == truth
+
+
 def test_an_answer_says_where_nothing_was_cut() -> None:
     cases: list[tuple[float, int | None, bool]] = [(200.0, 200, True), (128.0, 200, False), (256.0, None, False)]
     for tau, most, uncut in cases:
