@@ -97,7 +97,7 @@ class Answers(Protocol):
         """The work for a question with a remembered plan, in a few ledger reads; None if no plan is remembered."""
         ...
 
-    def find(self, request: QueryRequest) -> Work:
+    def find(self, request: QueryRequest, cancelled: threading.Event | None = None) -> Work:
         """Plan a question and look for its answer in the cache. This takes milliseconds, or seconds."""
         ...
 
@@ -145,7 +145,7 @@ class Admission:
         pipeline = self.in_force()
         found = pipeline.find_planned(request) if self.reads.at_once else None
         if found is None:
-            found = await self.lookups.call_for(request.analyst, pipeline.find, request)
+            found = await self.lookups.call_for(request.analyst, pipeline.find, request, cancelled)
         if isinstance(found, Cached) and found.paid.small:
             repeatable()
             return pipeline.finish(found, request)

@@ -126,13 +126,13 @@ class Pipeline:
         """Shows the work and charges nothing."""
         return Explaining(self.deciding)
 
-    def find(self, request: QueryRequest) -> Work:
+    def find(self, request: QueryRequest, cancelled: threading.Event | None = None) -> Work:
         """Parse and plan a question, and look it up in the cache. Free; no private row is read.
 
         The call returns without waiting for a worker or for another question, unless there is an accuracy target.
         Raises: PlannerError; KeyReused and DuplicateRequest; UnknownAnalyst; DataUnchecked.
         """
-        return self.deciding.find(request)
+        return self.deciding.find(request, cancelled)
 
     def find_planned(self, request: QueryRequest) -> Work | None:
         """Do what `find` does with a remembered plan, in a few ledger reads; None if no plan is remembered."""

@@ -9,6 +9,7 @@ Everything here is public: statements, policy, catalog, and lists of groups in p
 
 from __future__ import annotations
 
+import pickle
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -51,7 +52,6 @@ from planner.sql.trees import tables_of
 from planner.sql.zones import UTC
 from server.backends.backend import Backend, Source
 from server.backends.columns import Domain
-from server.errors import PublicQueryFailed
 from server.explain.catalog import Catalog, catalog
 from server.explain.explanation_text import EXPLANATION
 from server.ledger.ledger import Ledger
@@ -100,16 +100,29 @@ class _KnownVersion:
         return self.version
 
 
-def _plan_apart(
-    ask: Callable[[Planning], T], policy: Policy, schema: Schema, now: datetime, version: int, backend: Backend
-) -> T:
-    """Plan in a worker, which remembers nothing and reads nothing.
+_MOST_SENT = 2 << 20
+"""Bytes of a plan that a worker sends. Larger ones are made here: read back, they would take far more memory."""
 
-    Raises: as `ask`; PublicQueryFailed beyond the memory limit.
+
+def _plan_apart(
+    ask: Callable[[Planning], object], policy: Policy, schema: Schema, now: datetime, version: int, backend: Backend
+) -> bytes | None:
+    """Plan in a worker, which remembers nothing and reads nothing; None if the plan is too large to be sent.
+
+    Raises: as `ask`; StatementTooComplex.
     """
     ledger, reads = cast("Ledger", _KnownVersion(version)), cast("PublicReads", None)
     empty: LruCache[Asked, Any] = LruCache(0)
-    return ask(Planning(policy, schema, backend, ledger, reads, lambda: now, None, empty, empty))
+    planning = Planning(policy, schema, backend, ledger, reads, lambda: now, None, empty, empty)
+    made = _not_too_deep(lambda: pickle.dumps(ask(planning), pickle.HIGHEST_PROTOCOL))
+    return made if len(made) <= _MOST_SENT else None
+
+
+def _not_too_deep(plan: Callable[[], T]) -> T:
+    try:
+        return plan()
+    except RecursionError:
+        raise StatementTooComplex("the statement is nested too deeply", hint="split it") from None
 
 
 @dataclass(frozen=True)
@@ -134,8 +147,8 @@ class Planning:
     questions: LruCache[Asked, Question]
     compositions: LruCache[Asked, Composition]
 
-    def planned(self, request: QueryRequest) -> Planned:
-        """Plan a request. Raises: PlannerError."""
+    def planned(self, request: QueryRequest, cancelled: threading.Event | None = None) -> Planned:
+        """Plan a request. Raises: PlannerError; TooManyQueries; CancelledEarly."""
         asked = self._asked(request)
         known = self.questions.get(asked) or self.compositions.get(asked)
         if known is not None:
@@ -143,7 +156,7 @@ class Planning:
         if explained(request.sql) is not None:
             return Explain()
         found: Planned = self._in_turn(
-            request.analyst, request.sql, methodcaller("_plan", request, asked.data_version)
+            request.analyst, request.sql, methodcaller("_plan", request, asked.data_version), cancelled
         )
         if isinstance(found, Question):
             return self.questions.put(asked, found)
@@ -279,20 +292,22 @@ class Planning:
             return False
         return True
 
-    def _in_turn(self, analyst: str, sql: str, ask: Callable[[Planning], T]) -> T:
+    def _in_turn(
+        self, analyst: str, sql: str, ask: Callable[[Planning], T], cancelled: threading.Event | None = None
+    ) -> T:
         """Plan a statement when it is the analyst's turn: here, or in a worker if the statement is long.
 
-        Raises: as `ask`; TooManyQueries; of a long statement StatementTooComplex beyond the limits of public reads.
+        Raises: as `ask`; TooManyQueries; CancelledEarly; StatementTooComplex.
         """
-        if len(sql) <= _LONG:
-            with _TURNS.turn(analyst, _WAIT_S):
-                return ask(self)
-        apart = partial(_plan_apart, ask, self.policy, self.schema, self.clock(), self.ledger.data_version())
-        try:
-            found = self.reads.planned(apart, self.backend, analyst)
-        except PublicQueryFailed as error:
-            raise StatementTooComplex("the statement takes too long to plan", hint="shorten it") from error
-        return found if self.mirror is None else self._mirrored(found)
+        made = None
+        if len(sql) > _LONG:
+            apart = partial(_plan_apart, ask, self.policy, self.schema, self.clock(), self.ledger.data_version())
+            made = self.reads.planned(apart, self.backend, analyst, cancelled)
+        with _TURNS.turn(analyst, _WAIT_S, cancelled):
+            if made is None:
+                return _not_too_deep(lambda: ask(self))
+            found: T = pickle.loads(made)
+            return found if self.mirror is None else self._mirrored(found)
 
     def _mirrored(self, found: T) -> T:
         """The same with the statements for the mirror, which workers that plan do not know."""

@@ -74,7 +74,7 @@ class Deciding:
         default_factory=lambda: LruCache(_FOUND, _FOUND_BYTES, lambda paid: len(paid.cached.answer) + _BESIDE_BYTES)
     )
 
-    def find(self, request: QueryRequest) -> Work:
+    def find(self, request: QueryRequest, cancelled: Cancelled = None) -> Work:
         """Look a question up: parse, plan, and search the cache. Free, and no row is read.
 
         The call returns without waiting for a worker or for another question, unless there is an accuracy target.
@@ -83,7 +83,7 @@ class Deciding:
         """
         if request.by_accuracy:
             return self._by_accuracy(request)
-        return self._of(self.planning.planned(request), request)
+        return self._of(self.planning.planned(request, cancelled), request)
 
     def find_planned(self, request: QueryRequest) -> Work | None:
         """Do what `find` does with a remembered plan, in a few ledger reads; None if no plan is remembered.

@@ -33,6 +33,7 @@ from server.errors import (
     PublicQueryFailed,
     QueryCancelled,
     TooManyFailures,
+    WorkerFailed,
 )
 
 if TYPE_CHECKING:  # workers import this module, and need no log
@@ -136,10 +137,20 @@ class PublicReads:
         found: Computed = self._read(methodcaller("compute", statement, rows=rows), backend, analyst, cancelled)
         return found
 
-    def planned(self, plan: Callable[[Backend], T], backend: Backend, analyst: str) -> T:
-        """Plan a long statement, which occupies a processor. Reads nothing. Raises: as `domain`; PlannerError."""
-        found: T = self._read(plan, backend, analyst, None)
-        return found
+    def planned(
+        self, plan: Callable[[Backend], T], backend: Backend, analyst: str, cancelled: threading.Event | None = None
+    ) -> T:
+        """Plan a long statement, which occupies a processor. It reads nothing, so it counts as no failure.
+
+        Raises: PlannerError; StatementTooComplex over the limits; CancelledEarly; TooManyQueries.
+        """
+        try:
+            return self._workers.call(plan, backend, cancelled=cancelled, owner=analyst, limit_s=_LIMIT_S)
+        except CancelledByClient as error:
+            raise CancelledEarly("the query was cancelled", hint="it was free") from error
+        except (QueryCancelled, WorkerFailed) as error:
+            hint = "shorten it; nothing was charged"
+            raise StatementTooComplex("the statement takes too much time or memory to plan", hint=hint) from error
 
     def domain(
         self, backend: Backend, query: BackendQuery, analyst: str, cancelled: threading.Event | None = None

@@ -160,13 +160,18 @@ def _outcome(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Succes
         )
 
 
+_FRAMES = 12
+"""Of a long chain of calls, how many are logged from either end."""
+
+
 def _log(error: BaseException) -> None:
     """Write the location and the type of an exception to standard error; its text may quote a private value."""
     chain = [error]
     while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None:
         chain.append(cause)
     kinds = " caused by ".join(f"{type(link).__module__}.{type(link).__qualname__}" for link in chain)
-    frames = reversed(traceback.extract_tb(chain[-1].__traceback__))
+    frames = traceback.extract_tb(chain[-1].__traceback__)[::-1]
+    frames = frames if len(frames) <= 2 * _FRAMES else [*frames[:_FRAMES], *frames[-_FRAMES:]]
     place = " < ".join(f"{frame.name} ({frame.filename.rpartition('/')[2]}:{frame.lineno})" for frame in frames)
     sys.stderr.write(f"worker: {kinds} at {place}\n")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
@@ -10,14 +12,15 @@ import pytest
 from planner.errors import PlannerError, StatementTooComplex
 from planner.plan import Plan
 from planner.schema import Schema
-from server.errors import PublicQueryFailed
+from server import planning
+from server.errors import CancelledEarly, QueryCancelled
 from server.ledger.ledger import Ledger
 from server.pipeline import Pipeline
 from server.planning import _LONG
 from server.query import QueryRequest
 from server.question import Question
 from server.workers.pool import WorkerPool
-from server.workers.public_reads import PublicReads
+from server.workers.public_reads import MAX_UNANSWERED, PublicReads
 from tests.support.backends import FailingBackend
 from tests.support.memory_ledger import MemoryLedger
 from tests.support.planning import demo_policy
@@ -83,15 +86,48 @@ def test_an_error_from_a_worker_has_its_hint_and_its_place(pipeline: Pipeline, s
     assert here.position is not None and there.position == here.position
 
 
-def test_a_statement_that_takes_too_long_is_refused_as_too_complex(
+def test_a_statement_that_takes_too_long_is_refused_and_counts_as_no_failure(
     pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def too_long(*_: object) -> None:
-        raise PublicQueryFailed("the query exceeded its time or memory limit")
+    def too_long(*_: object, **__: object) -> None:
+        raise QueryCancelled("it took too long")
 
-    monkeypatch.setattr(PublicReads, "planned", too_long)
-    with pytest.raises(StatementTooComplex, match="too long to plan"):
-        pipeline.find(QueryRequest("ada", longer(SHORT), parameters=(9,)))
+    monkeypatch.setattr(WorkerPool, "call", too_long)
+    for _ in range(MAX_UNANSWERED + 1):
+        with pytest.raises(StatementTooComplex, match="to plan"):
+            pipeline.find(QueryRequest("ada", longer(SHORT), parameters=(9,)))
+
+
+def test_who_has_cancelled_does_not_wait_for_a_plan(pipeline: Pipeline) -> None:
+    cancelled = threading.Event()
+    cancelled.set()
+    for sql in (SHORT, longer(SHORT)):
+        with pytest.raises(CancelledEarly):
+            pipeline.find(QueryRequest("ada", sql, parameters=(9,)), cancelled)
+
+
+def test_a_statement_that_is_nested_too_deeply_is_refused_by_name(pipeline: Pipeline) -> None:
+    steps = ", ".join(f"c{n} AS (SELECT x + 1 + 1 + 1 + 1 + 1 AS x FROM c{n - 1})" for n in range(1, 61))
+    sql = f"WITH c0 AS (SELECT count(*) AS x FROM orders), {steps} SELECT x FROM c60"
+    with pytest.raises(StatementTooComplex):
+        pipeline.find(QueryRequest("ada", sql))
+
+
+def test_a_plan_that_is_too_large_to_be_sent_is_made_here(
+    pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = []
+
+    def planned(_: object, plan: Callable[[object], bytes | None], backend: object, *__: object) -> bytes | None:
+        sent.append(plan(backend))
+        return sent[-1]
+
+    monkeypatch.setattr(PublicReads, "planned", planned)
+    here = pipeline.planning.question(QueryRequest("ada", SHORT, parameters=(9,)))
+    for most in (planning._MOST_SENT, 10):
+        monkeypatch.setattr(planning, "_MOST_SENT", most)
+        assert pipeline.planning.question(QueryRequest("ada", longer(SHORT), parameters=(9,))) == here
+    assert [made is None for made in sent] == [False, True]
 
 
 class _Mirror:

@@ -79,7 +79,9 @@ class ScriptedGateway(Gateway):
         _refuse(request.sql)
         return Explain() if "slow" in request.sql else kept()
 
-    find = find_planned
+    def find(self, request: QueryRequest, cancelled: threading.Event | None = None) -> Work:
+        """As one whose plan is remembered."""
+        return self.find_planned(request)
 
     def finish(self, found: Work, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
         """Three rows."""

@@ -48,7 +48,7 @@ class Busy:
         self.steps.append(("planned", here()))
         return None if request == KEPT else found(request)
 
-    def find(self, request: QueryRequest) -> Work:
+    def find(self, request: QueryRequest, cancelled: threading.Event | None = None) -> Work:
         self.steps.append(("found", here()))
         return found(request)
 

@@ -106,7 +106,7 @@ class FakePipeline(ReloadablePipeline):
     def find_planned(self, request: QueryRequest) -> Work | None:
         return None
 
-    def find(self, request: QueryRequest) -> Work:
+    def find(self, request: QueryRequest, cancelled: threading.Event | None = None) -> Work:
         return Explain()
 
     def finish(self, found: Work, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
