@@ -407,11 +407,11 @@ def _stay(process: subprocess.Popen[str], output: Path, *, stop: bool) -> None:
     """Wait until Ctrl-C or a signal stops the proxy (`_stopped_by_signals`)."""
     if stop:
         return
-    tell(f"The proxy runs until Ctrl-C; `noisegate serve {output}` starts it again, and reloads the policy at SIGHUP.")
+    tell(f"The proxy runs until Ctrl-C; `noisegate serve {output}` starts it again, and reloads it at SIGHUP.")
     tell("Next: export NOISEGATE_KEY=... and run `noisegate shell`. To permit more questions, follow the")
     tell("policy's comments and run `noisegate policy check`. `noisegate query --practice` asks made-up rows, free.")
-    tell(f"`noisegate tune --policy {output} --epsilon 1` measures contributions to choose bounds: answers about whole")
-    tell("tables get more accurate, and its epsilon becomes part of every analyst's guarantee.")
+    tell(f"`noisegate tune --policy {output} --epsilon 1` measures contributions to choose bounds: answers about")
+    tell("whole tables get more accurate, and its epsilon becomes part of every analyst's guarantee.")
     tell(f"After each load of new rows: `noisegate data bump --check --policy {output} --reason WHY`; for cron, too.")
     try:
         process.wait()
