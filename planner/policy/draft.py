@@ -313,13 +313,19 @@ def likely_people(schema: Schema) -> dict[str, tuple[str, ...]]:
 
 
 def referred_without_key(schema: Schema) -> list[str]:
-    """Tables without a key that columns of others seem to name, as `visit.patient_id` names `patient`."""
+    """Tables without a key that may hold people: columns of others seem to name them, and they reference no table.
+
+    So `visit.patient_id` names `patient`.
+    """
     tables = with_likely_keys(schema).tables.values()
+    below = {key.table for key in suggested_keys(schema)}
     columns = [(table.name, column.name.lower()) for table in tables for column in table.columns]
     return sorted(
         table.name
         for table in tables
         if row_key(table) is None
+        and not table.foreign_keys
+        and table.name not in below
         and any(
             other != table.name and named.startswith(f"{called}_")
             for other, named in columns

@@ -106,11 +106,15 @@ def test_a_key_that_names_its_table_is_one_that_others_name() -> None:
 
 
 def test_people_without_a_key_are_named() -> None:
-    """`patients`, which visits name; not `note`, which nothing names, nor `ward`, which has a key."""
+    """`patients`, which visits name; not `note`, which nothing names, nor `ward`, which has a key.
+
+    Nor `visit`, which diagnoses name, and which is of patients in its ward.
+    """
     clinic = (
         table("patients", "patient_id bigint, born text", None),
         table("ward", "id bigint, name text"),
-        table("visit", "id bigint, patient_id bigint, ward_id bigint"),
+        table("visit", "number bigint, patient_id bigint, ward_id bigint", None),
+        table("diagnosis", "id bigint, visit_id bigint"),
         table("note", "note_id bigint, text text", None),
     )
     assert referred_without_key(Schema({one.name: one for one in clinic})) == ["patients"]
