@@ -184,8 +184,8 @@ _writing: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDi
 async def turn_to_write() -> None:
     """Wait for the turn to write the next piece of a long answer, in order of arrival.
 
-    One piece is written per round of the event loop. So another request waits for one piece in each of its steps,
-    however many answers are being read.
+    At most one piece is written per round of the event loop. So another request waits for one piece at most in each
+    of its steps, however many answers are being read.
     """
     async with _writing.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
         await asyncio.sleep(0)

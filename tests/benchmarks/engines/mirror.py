@@ -199,7 +199,7 @@ def _compared(
 
 
 def _in_turn(pipelines: tuple[Pipeline, ...], sql: str, runs: int, rate: float | None) -> list[list[float]]:
-    """Seconds of each pipeline's answers, each measured anew."""
+    """Ask each pipeline in turn, and have every answer measured anew. Returns: the seconds of each."""
     seconds: list[list[float]] = [[] for _ in pipelines]
     asked = 0
     for turn in range(runs + 1):
