@@ -95,11 +95,13 @@ class ContributionBound:
     Attributes:
       clip: where contributions are clipped, below `at_most`; None: at `at_most`.
       at_most: what nobody exceeds; None: not declared. Only accuracy rests on it.
+      chosen: is a threshold chosen up to `clip`?
       counted: does part of the release's epsilon count the people above `clip`?
     """
 
     clip: float | None = None
     at_most: float | None = None
+    chosen: bool = False
     counted: bool = False
 
 
@@ -448,7 +450,7 @@ class Plan:
     def named_threshold(self, release: Release) -> Fraction | None:
         """The clipping threshold that the request or the policy names, in normalised weight; None: one is chosen."""
         said, bound = self.adds_at_most(release), release.bound
-        if said is not None or bound is None:
+        if said is not None or bound is None or bound.chosen:
             return said
         most = bound.at_most if bound.clip is None else bound.clip
         return None if most is None else normalised(most, release)
@@ -464,7 +466,19 @@ class Plan:
             return one_threshold(named)
         counted = self.adds_up(release)  # of whole people
         fine = self.nested(release) or counted
-        return useful_thresholds(release.whole or counted, self._most_rows(release), fine=fine)
+        rows, most = self._most_rows(release), self._largest_threshold(release)
+        return useful_thresholds(release.whole or counted, rows, fine=fine, most=most)
+
+    def is_capped(self, release: Release) -> bool:
+        """Is a threshold chosen up to the policy's `clip`?"""
+        return self.named_threshold(release) is None and self._largest_threshold(release) is not None
+
+    def _largest_threshold(self, release: Release) -> Fraction | None:
+        """The largest threshold that the request or the policy allows, in normalised weight; None: any."""
+        bound = release.bound
+        if bound is not None and bound.chosen and bound.clip is not None:
+            return normalised(bound.clip, release)
+        return self.named_threshold(release)
 
     def _most_rows(self, release: Release) -> int | None:
         """A bound on one unit's rows, each of weight 1 at most.
@@ -474,7 +488,7 @@ class Plan:
         """
         known = [] if self.bounds.tuples is None else [self.bounds.tuples]
         if isinstance(release.around, Centre | Deviation):
-            counted = self.named_threshold(self.releases[release.around.count])
+            counted = self._largest_threshold(self.releases[release.around.count])
             known += [] if counted is None else [math.ceil(counted) * (1 if release.less is None else 2)]
         return min(known, default=None)
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from privacy.join_tuples import CodedJoinTuples
     from privacy.mechanisms.measurement import ServedGroupMeasurement, ServedMeasurement
     from privacy.mechanisms.rank_release import RankRelease
+    from privacy.mechanisms.selection import SelectionSettings
     from privacy.mechanisms.sums import Sum
     from privacy.noisy_answer import NoisyAnswer
     from privacy.papers.key_counts import KeyCounts
@@ -237,6 +238,12 @@ def _bound_first(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
     return tuple(map(made, of.sums))
 
 
+def _selection(one: Sum) -> SelectionSettings:
+    from privacy.mechanisms.gem import CAPPED_SELECTION, NESTED_SELECTION
+
+    return CAPPED_SELECTION if one.capped else NESTED_SELECTION
+
+
 def _l1_clip(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
     from privacy.mechanisms.budget import PureBudget
     from privacy.mechanisms.clip import Clip, CountedClip
@@ -244,7 +251,7 @@ def _l1_clip(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
     def made(one: Sum) -> Clip | CountedClip:
         if one.counted is not None:
             return CountedClip(one.epsilon, one.thresholds, one.counted.at_most, one.less)
-        return Clip(PureBudget(one.epsilon), one.thresholds, less=one.less)
+        return Clip(PureBudget(one.epsilon), one.thresholds, _selection(one), less=one.less)
 
     return tuple(map(made, of.sums))
 
@@ -255,7 +262,10 @@ def _l2_clip(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
     from privacy.mechanisms.sums import equal_shares
 
     shares = equal_shares(of.sums, of.delta)
-    return tuple(Clip(share, one.thresholds, less=one.less) for one, share in zip(of.sums, shares, strict=True))
+    return tuple(
+        Clip(share, one.thresholds, _selection(one), less=one.less)
+        for one, share in zip(of.sums, shares, strict=True)
+    )
 
 
 def _joint_scale(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
@@ -269,7 +279,7 @@ def _joint_scale(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
         small = isinstance(one.around, Centre | Deviation)  # beside its bound, as it should be
         tested = one.bound is not None and len(one.thresholds) > 1 and not small
         budget = PureBudget(left_by_test(one.epsilon) if tested else one.epsilon)
-        chosen = Clip(budget, one.thresholds, charge=JOINT_CHARGE, less=one.less)
+        chosen = Clip(budget, one.thresholds, _selection(one), charge=JOINT_CHARGE, less=one.less)
         if one.bound is None or not tested:
             return ScaledSum(chosen, one.around)
         at = one.bound << (FINER if isinstance(one.around, Products) else 0)

@@ -39,6 +39,7 @@ class Thresholds:
       base: > 1, exact. Programs are solved fastest for 2, and the scores of truncated answers need it.
       parts: into how many equal ratios each doubling is divided. More than one is for tuples with one owner.
       whole: thresholds are rounded to whole numbers, and equal ones are merged.
+      most: replaces the thresholds above it, where doublings have parts; None: nothing.
     """
 
     low: int = -20
@@ -46,6 +47,7 @@ class Thresholds:
     base: Fraction | int = 2
     parts: int = 1
     whole: bool = False
+    most: Fraction | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.base, Fraction | int) or not 1 < self.base <= _MOST:
@@ -60,6 +62,8 @@ class Thresholds:
             raise InvalidParameter("thresholds must differ")
         if self.parts not in (1, 2, 4) or (self.parts > 1 and self.base != 2):
             raise InvalidParameter("between a threshold and its double there must be 1, 2 or 4 steps")
+        if self.most is not None and (self.parts == 1 or not self._power(self.low) <= self.most <= _MOST):
+            raise InvalidParameter("the most of thresholds must be among them")
         if self.whole and self.low < 0:
             raise InvalidParameter("thresholds of whole numbers must be at least 1")
 
@@ -104,7 +108,11 @@ def _units_of(one: Thresholds) -> Ints:
         units = np.array([one._whole(exponent) for exponent in range(one.low, one.high + 1)], np.int64)
     else:
         steps = range(one.low * one.parts, one.high * one.parts + 1)
-        units = np.array(sorted({one._between(step) for step in steps}))
+        found = {one._between(step) for step in steps}
+        if one.most is not None:
+            most = _precise(int(one.most * (1 << WEIGHT_BITS)))
+            found = {most, *(own for own in found if own < most)}
+        units = np.array(sorted(found))
     units.flags.writeable = False  # all share it
     return units
 
@@ -130,7 +138,9 @@ def one_threshold(bound: Fraction) -> Thresholds:
     return Thresholds(1, 1, tau) if tau > 1 else Thresholds(-1, -1, 1 / tau)
 
 
-def useful_thresholds(whole: bool, tuples_per_unit: int | None, *, fine: bool = False) -> Thresholds:
+def useful_thresholds(
+    whole: bool, tuples_per_unit: int | None, *, fine: bool = False, most: Fraction | None = None
+) -> Thresholds:
     """The thresholds that can help, if a tuple weighs at most 1.
 
     Args:
@@ -138,8 +148,15 @@ def useful_thresholds(whole: bool, tuples_per_unit: int | None, *, fine: bool = 
       tuples_per_unit: Delta, a public bound on the join tuples of one unit, which no threshold needs to exceed; or
         None.
       fine: with thresholds between the powers of 2, for tuples with one owner.
+      most: the largest that a fine list may have; None: any.
     """
     low, high = (0 if whole else Thresholds().low), Thresholds().high
     if tuples_per_unit is not None:
         high = min(high, (tuples_per_unit - 1).bit_length())
+    if most is not None and fine:
+        if most <= Fraction(2) ** low:
+            return one_threshold(most)
+        if most < Fraction(2) ** high:
+            high = max(low + 1, math.ceil(math.log2(most)))
+            return Thresholds(low, high, parts=PARTS, whole=whole, most=most)
     return Thresholds(low, high, parts=PARTS, whole=whole) if fine and high > low else Thresholds(low, high)

@@ -20,13 +20,13 @@ and a small epsilon (`make benchmark NAME=trust` has the ratio).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
 from sqlglot import exp
 
-from planner.binding.bound_query import BoundQuery
+from planner.binding.bound_query import BoundAggregate, BoundQuery
 from planner.errors import InvalidSetting
 from planner.group_domains.day_conditions import Run, day_columns, split_days
 from planner.plan import MOST_WEIGHT, ContributionBound, Release, SamplingPlan, normalised
@@ -49,18 +49,23 @@ class ContributionBounds:
       tables: by alias, the tables whose rows are the join tuples.
       tuples_per_unit: Delta, by declared fan-outs; None if unbounded.
       unused: why the policy's bounds do not apply; None if there are none, or they apply.
+      of_part: does the question filter or group the rows? People then have less of them, so `clip` alone is the
+        largest threshold of a choice. As the one threshold it gives several times the noise (`make benchmark
+        NAME=one_owner`).
     """
 
     tables: Mapping[str, TablePolicy]
     tuples_per_unit: int | None = None
     unused: str | None = None
+    of_part: bool = False
 
     def on(self, released: Releases, mechanism: str = "l1_clip") -> Releases:
         """The same releases with their bounds. People above `clip` are counted by `l1_clip` only."""
 
         def bounded(release: Release) -> Release:
             bound = self.of(release)
-            counted = bound is not None and bound.clip is not None and mechanism == "l1_clip"
+            named = bound is not None and bound.clip is not None and not bound.chosen
+            counted = named and mechanism == "l1_clip"
             return replace(release, bound=None if bound is None else replace(bound, counted=counted))
 
         return replace(released, releases=tuple(map(bounded, released.releases)))
@@ -83,7 +88,9 @@ class ContributionBounds:
         clip, at_most = fits
         if clip is not None and at_most is not None and at_most <= clip:
             clip = None
-        return None if clip is None and at_most is None else ContributionBound(clip, at_most)
+        if clip is None and at_most is None:
+            return None
+        return ContributionBound(clip, at_most, chosen=self.of_part and at_most is None)
 
 
 def _amounts(said: Mapping[str, float], alias: str, release: Release) -> Iterator[float]:
@@ -124,7 +131,29 @@ def contribution_bounds(
         if steps.determined_by(alias) == steps.all_rows()
     }
     unused = _UNUSED.format(names=names, why="a row may appear in several joined rows")
-    return ContributionBounds(tables, tuples_per_unit, None if tables else unused)
+    beside = _conditions(bound)
+    for alias, found in days.items():
+        if found is not None and alias in said and said[alias].clip.keys() & ROWS_PER.keys():
+            beside = [one for one in beside if one in found[1]]  # its bound is for these days
+    return ContributionBounds(tables, tuples_per_unit, None if tables else unused, _is_of_part(bound, beside))
+
+
+def _is_of_part(bound: BoundQuery, conditions: Iterable[exp.Expr]) -> bool:
+    """Does a question with these conditions filter or group the rows, or add up some of them?"""
+    grouped = bool(bound.keys or bound.semi_joins)
+    return grouped or not all(map(_is_join, conditions)) or any(map(_adds_some, bound.aggregates))
+
+
+def _is_join(condition: exp.Expr) -> bool:
+    sides = condition.this, condition.args.get("expression")
+    return isinstance(condition, exp.EQ) and all(isinstance(side, exp.Column) for side in sides)
+
+
+def _adds_some(aggregate: BoundAggregate) -> bool:
+    """Does an aggregate have a FILTER, or a CASE in its argument?"""
+    return aggregate.condition is not None or (
+        aggregate.argument is not None and aggregate.argument.find(exp.Case) is not None
+    )
 
 
 def _conditions(bound: BoundQuery) -> list[exp.Expr]:

@@ -181,7 +181,8 @@ def _plan(
         asked=at_most,
         tuples_per_unit=tuples,
     )
-    promised = any(one.bound is not None for one in bounds.on(released).releases)
+    declared = [one.bound for one in bounds.on(released).releases if one.bound is not None]
+    capped = bool(declared) and all(one.chosen for one in declared)
     determined = reached([column for key in bound.keys for column in key.columns])
     if at_most is not None:
         check_at_most(at_most, released, sampling)
@@ -195,15 +196,16 @@ def _plan(
         sampled=sampling is not None,
         delta=equal_share(granted, 1 + selects_partitions),
         jointly=released.jointly,
-        contributions=promised,
+        contributions=bool(declared),
+        capped=capped,
     )
     choice = choose_mechanism(mechanism, policy, circumstances)
     if choice.mechanism in SIGNED and len(found.owners) == 1 and sampling is None:
         released = share_out(signed=True, centred=choice.mechanism == CENTRED)
     unused = bounds.unused
-    if choice.mechanism in CLIPPING:
+    if choice.mechanism in CLIPPING or (capped and choice.mechanism == "l2_clip"):  # no L2 norm exceeds the L1 norm
         released = bounds.on(released, choice.mechanism)
-    elif promised:
+    elif declared:
         unused = not_used_by(choice.mechanism)
 
     def shown(expression: ReleasedExpression) -> ReleasedExpression:

@@ -46,6 +46,7 @@ class Circumstances:
       delta: the part of the query's delta that the releases may spend.
       jointly: is some quotient computed from the releases?
       contributions: does the policy bound a contribution to some release (`Release.bound`)?
+      capped: are all of these bounds the largest of the thresholds to choose from?
     """
 
     question: BoundQuery
@@ -56,6 +57,7 @@ class Circumstances:
     delta: float
     jointly: bool = False
     contributions: bool = False
+    capped: bool = False
 
     @property
     def grouped(self) -> bool:
@@ -139,8 +141,11 @@ def _default(known: Circumstances) -> MechanismChoice:
     if known.jointly and alone and len(known.sums) > 1 and not known.gaussian_pays:
         why = "the default for quotients of one owner's rows: it clips all of a unit's sums by one factor"
         return MechanismChoice(CENTRED, False, why)
-    if known.contributions and alone and not (known.jointly and len(known.sums) > 1):
+    euclidean = known.capped and known.grouped and known.gaussian_pays
+    if known.contributions and alone and not euclidean and not (known.jointly and len(known.sums) > 1):
         why = "at the policy's bound on one person's contribution to all groups: no threshold is selected"
+        if known.capped:
+            why = "up to the policy's bound: the question is about some of the rows, or by groups"
         return MechanismChoice("l1_clip", False, why)
     if alone and not known.grouped and any(map(_has_both_signs, known.question.aggregates)):
         why = (

@@ -142,6 +142,7 @@ class Sum:
         (`privacy.mechanisms.scores`). So it is if every tuple has one owner and no rule chooses among a unit's
         groups.
       counted: count the units above its one threshold (`l1_clip` only).
+      capped: the largest threshold is an administrator's, so that choosing it does little harm.
     """
 
     epsilon: float
@@ -152,6 +153,7 @@ class Sum:
     less: int | None = None
     nested: bool = False
     counted: Counted | None = None
+    capped: bool = False
 
 
 def equal_shares(sums: Sequence[Sum], delta: float) -> tuple[ConcentratedBudget, ...]:

@@ -45,7 +45,7 @@ def release_mechanisms(plan: Plan, measuring: Measuring, n_groups: int) -> tuple
 def _clipped(release: Release) -> str | None:
     """The clipping of a release whose threshold the policy declares; None for others."""
     bound = release.bound
-    if bound is None:
+    if bound is None or bound.chosen:
         return None
     declared = (
         ""

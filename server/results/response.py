@@ -561,7 +561,7 @@ def _holds_truth(release: Release, noisy: NoisyAnswer) -> bool:
 def _named_amount(release: Release, noisy: NoisyAnswer) -> str | None:
     """How much of each person counts, if the policy declares it; None otherwise, and if a factor clips all sums."""
     bound = release.bound
-    if bound is None or CENTRED in noisy.mechanism:
+    if bound is None or bound.chosen or CENTRED in noisy.mechanism:
         return None
     most = bound.at_most if bound.clip is None else bound.clip
     return None if most is None else amount_of(most, release)

@@ -8,6 +8,9 @@ A far release errs by more than twenty times the 95th percentile of its populati
 times its noise scale are a fifth of its error or more: its interval is then as wide as that, too. RELEASES=2000
 releases each population so often.
 
+A policy's `clip`, which 1 / epsilon units exceed, meets a question about a twentieth of their rows: as the one threshold
+beside a count (`CountedClip`), and as the largest of the thresholds to choose from.
+
 No epsilon-DP mechanism is as good as hindsight everywhere (`limit`). Add k units of load M to a population: hindsight
 errs by M ln(2) / epsilon at most. A mechanism that errs by less than f k M there, at half of its draws, says between
 (1 - f) k M and (1 + f) k M more than is true without them, and says so without them with a chance of exp(-k epsilon)
@@ -22,13 +25,15 @@ import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privacy.mechanisms.budget import PureBudget
-from privacy.mechanisms.gem import NESTED_SELECTION, Gem
+from privacy.mechanisms.clip import COUNT_SHARE
+from privacy.mechanisms.gem import CAPPED_SELECTION, NESTED_SELECTION, Gem
 from privacy.thresholds import Thresholds, useful_thresholds
 from privacy.truncation.truncated_answer import TabulatedAnswer
 from privacy.units import ONE
@@ -43,6 +48,7 @@ _FINE = 400
 _HOPELESS = 0.2
 """Where hindsight errs by more than this share of the sum, nothing is answered and ratios say nothing."""
 
+_PART = 0.05
 _FAR, _SAYS = 20.0, 0.2
 _NOISE_SCALES = 3.0
 _MOST_ROWS = 100_000
@@ -90,7 +96,7 @@ def run(quick: bool) -> list[Row]:
         ]
         if median < _HOPELESS * total:
             over.append((found.median / median, found.tail / tail))
-    return [*_summary(np.array(over)), *_far(spreads, releases), *_limits(), *each]
+    return [*_summary(np.array(over)), *_far(spreads, releases), *_limits(), *_parts(quick, releases), *each]
 
 
 def populations(quick: bool) -> Iterator[tuple[str, Loads]]:
@@ -117,13 +123,34 @@ def populations(quick: bool) -> Iterator[tuple[str, Loads]]:
         yield from ((f"{name}, {units:,} units", loads) for name, loads in shapes.items())
 
 
-def spread(loads: Loads, epsilon: float, releases: int) -> Spread:
-    """So many releases of the default: the groups of one, each with all of epsilon, by numpy's generator."""
+def _parts(quick: bool, releases: int) -> Iterator[Row]:
+    """How many times less the errors are than those of the policy's clip, over a part of each population's rows."""
+    ratios = []
+    for (_, loads), epsilon in product(populations(quick), (0.1, 1.0)):
+        above = min(len(loads), round(1 / epsilon))
+        clip = float(np.sort(loads)[-above])
+        part = np.random.default_rng(above).binomial(loads.astype(np.int64), _PART).astype(float)
+        if clip < 1 or not part.any():
+            continue
+        found = spread(part, epsilon, releases, Fraction(clip))
+        scale = clip / (float(1 - COUNT_SHARE) * epsilon)
+        ratios.append((found.median / (scale * math.log(2)), found.tail / (scale * math.log(20))))
+    for name, ratio, most in zip(("median", "95th percentile"), np.array(ratios).T, (None, 1.3), strict=True):
+        case = f"up to the clip, a twentieth of the rows, {name} of errors, of those at the clip"
+        yield Row(case, f"geometric mean of {len(ratio)} tasks", float(np.exp(np.log(ratio).mean())), "1", most=0.25)
+        yield Row(case, "most", float(ratio.max()), "1", most=most)
+
+
+def spread(loads: Loads, epsilon: float, releases: int, most: Fraction | None = None) -> Spread:
+    """So many releases of the default: the groups of one, each with all of epsilon, by numpy's generator.
+
+    Args:
+      most: the largest threshold, if the policy has one.
+    """
     whole = not (loads % 1).any()
-    thresholds = useful_thresholds(whole, None, fine=True)
-    mechanism = Gem(
-        PureBudget(epsilon), 1, thresholds=thresholds, selection=NESTED_SELECTION, monotone=True, nested=True
-    )
+    thresholds = useful_thresholds(whole, None, fine=True, most=most)
+    selection = NESTED_SELECTION if most is None else CAPPED_SELECTION
+    mechanism = Gem(PureBudget(epsilon), 1, thresholds=thresholds, selection=selection, monotone=True, nested=True)
     answer = mechanism.release(_repeated(loads, thresholds, releases), SimulatedEntropy(15))
     off = np.abs(answer.values - loads.sum())
     tail = float(np.quantile(off, 0.95))

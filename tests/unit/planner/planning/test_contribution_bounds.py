@@ -92,6 +92,44 @@ def test_groups_are_bounded_together() -> None:
     assert "contribution to all groups: no threshold is selected" in plan.reason
 
 
+CLIPPED: Said = {"lineitem": (CLIP, {})}
+
+
+@pytest.mark.parametrize(
+    ("sql", "chosen"),
+    [
+        (f"SELECT count(*) FROM {LINES}", False),
+        ("SELECT sum(l_quantity) FROM lineitem", False),
+        ("SELECT count(*) FROM lineitem LEFT JOIN part ON l_partkey = p_partkey", False),
+        ("SELECT count(*) FROM lineitem WHERE l_quantity > 3", True),
+        (f"SELECT count(*) FROM {LINES} WHERE c.c_mktsegment = 'BUILDING'", True),
+        ("SELECT count(*) FILTER (WHERE l_quantity > 3) FROM lineitem", True),
+        ("SELECT sum(CASE WHEN l_returnflag = 'R' THEN l_quantity END) FROM lineitem", True),
+        ("SELECT count(*) FROM lineitem WHERE EXISTS (SELECT 1 FROM part WHERE p_partkey = l_partkey)", True),
+        (f"SELECT n.n_name, count(*) FROM {NATIONS} GROUP BY n.n_name", True),
+    ],
+)
+def test_a_clip_alone_is_the_threshold_of_the_whole_table_only(sql: str, chosen: bool) -> None:
+    plan = plan_of(sql, CLIPPED)
+    (release,) = plan.releases
+    assert plan.mechanism == "l1_clip"
+    assert release.bound is not None
+    assert (release.bound.chosen, release.bound.counted) == (chosen, not chosen)
+    thresholds = plan.thresholds(release)
+    assert float(thresholds.taus[-1]) * release.weight_bound == pytest.approx(release.bound.clip)
+    assert (len(thresholds) > 1) == chosen
+    assert plan.is_capped(release) == chosen
+
+
+def test_gaussian_noise_serves_many_groups_up_to_the_clip() -> None:
+    """No L2 norm exceeds the L1 norm, so the clip bounds both."""
+    schema, policy = tpch_schema(), replace(with_bounds(CLIPPED), delta=1e-6)
+    bound = bind(parse(f"SELECT l.l_shipmode, count(*) FROM {LINES} GROUP BY 1"), schema, policy)
+    plan = make_plan(bound, schema, policy, epsilon=0.5, delta=None, mechanism=None)
+    assert plan.mechanism == "l2_clip"
+    assert float(plan.thresholds(plan.releases[0]).taus[-1]) == 40
+
+
 def test_what_has_no_bound_chooses_beside_what_has_one() -> None:
     plan = plan_of("SELECT count(*), sum(l_quantity) FROM lineitem", {"lineitem": ({}, {"l_quantity": 3000})})
     assert bounds(plan) == [None, (None, 3000, False)]
