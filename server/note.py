@@ -8,9 +8,10 @@ from typing import Literal
 
 from server.query import QueryResponse
 
-NoteKind = Literal["plain", "confidence", "order", "bound"]
+NoteKind = Literal["plain", "confidence", "order", "bound", "groups"]
 """`confidence`: why the intervals' confidence is lower. `order`: which neighbours the noise does not separate.
-`bound`: which extremes are an end of their declared range. `plain`: anything else.
+`bound`: which extremes are an end of their declared range. `groups`: which rows are in no group, and so in no total.
+`plain`: anything else.
 """
 
 
@@ -55,7 +56,7 @@ PRACTICE = "This is practice: the rows are made up, and your budget is not charg
 
 def one_note(answer: QueryResponse) -> str:
     """The one note of an answer: what may be missing, or else what the intervals cover and where noise hides the
-    value. An answer of the practice database says so first.
+    value. Then whether noise chose the rows, and which rows are in no group. A practice answer says so first.
 
     Returns: for an answer without noise, the reason; empty if there is nothing to say.
     """
@@ -63,6 +64,15 @@ def one_note(answer: QueryResponse) -> str:
         return f"{PRACTICE} {one_note(replace(answer, practice=False))}".rstrip()
     if answer.covers not in _COVERS:
         return next(iter(answer.notes), "")
+    kinds = {kind_of(note): note for note in reversed(answer.notes)}
+    beside = (_ORDER if "order" in kinds else "", kinds.get("groups", ""))
+    return " ".join(filter(None, (_about_values(answer), *beside)))
+
+
+_ORDER = "Noise may have chosen which rows are shown, and their order."
+
+
+def _about_values(answer: QueryResponse) -> str:
     if any(answer.clipped):
         where = _where(answer.clipped, "clipped")
         return f"Part of the value may be missing{where}: people with many rows count in part."

@@ -393,7 +393,7 @@ def _low_precision(
     """Per row: is the noise of some column as large as its value, so that its interval is wider than the value?
 
     That includes unbounded intervals, as of a quotient whose divisor may be 0. A one-sided interval must separate the
-    value from 0. For a rank its mechanism decides.
+    value from 0. A rank is also marked where its mechanism says so.
     """
     low_precision = np.zeros(len(groups), np.bool_)
     two_sided = _covers(noisy) != "truth_lower"
@@ -401,7 +401,7 @@ def _low_precision(
         used = releases_used(output.expression)
         if any(plan.releases[release].ranked is not None for release in used):
             low_precision |= np.logical_or.reduce([noisy[release].may_be_clipped[groups] for release in used])
-        elif used and output.type in MEASURED:
+        if used and output.type in MEASURED:
             value, low, high = column.value[groups], column.low[groups], column.high[groups]
             width = high - low if two_sided else np.where(low > 0, 0.0, np.inf)
             low_precision |= (low <= high) & ~(width <= np.abs(value))
@@ -477,7 +477,7 @@ def _notes(
     yield _coverage_note(plan, domain, noisy)
     yield from _exceeding_notes(plan, noisy)
     yield from plan.notes
-    yield from dict.fromkeys(key.omitted for key in plan.group_keys if key.omitted is not None)
+    yield from (Note(said, "groups") for said in dict.fromkeys(key.omitted for key in plan.group_keys) if said)
     if plan.bounds.rule is not None and _leaves_out(plan, domain, plan.bounds.rule):
         yield from _rule_notes(plan, domain, plan.bounds.rule)
     yield from _selection_notes(plan, domain)

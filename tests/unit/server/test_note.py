@@ -13,7 +13,7 @@ from server.note import Note, NoteKind, kind_of, one_note
 from server.query import QueryRequest
 from tests.unit.server.http.fakes import answer
 
-KINDS: tuple[NoteKind, ...] = ("plain", "confidence", "order", "bound")
+KINDS: tuple[NoteKind, ...] = ("plain", "confidence", "order", "bound", "groups")
 
 
 def test_a_note_is_its_text_and_keeps_its_kind() -> None:
@@ -64,5 +64,9 @@ def test_one_sentence_says_what_matters_most() -> None:
     for changed, words in expected:
         assert words in one_note(replace(told, **changed)), changed
     assert one_note(replace(told, covers="exact")) == "Anything."
+    beside = (Note("Rows 1 and 2 may swap.", "order"), Note("Rows whose sex is NULL are left out.", "groups"))
+    whole = one_note(replace(told, notes=("Anything.", *beside)))
+    chosen = "Noise may have chosen which rows are shown, and their order."
+    assert whole == f"{one_note(told)} {chosen} Rows whose sex is NULL are left out."
     marked = replace(told, clipped=(True,))
     assert without_rows(marked).note == one_note(marked), "also where the rows, and their marks, are sent apart"

@@ -411,6 +411,9 @@ def test_where_the_true_answer_may_lie_is_said_of_each_kind() -> None:
     ranked = Ranked(exp.Null(), Grid(0.0, 1.0, 2, "float8"), AskedRank(0.5))
     median = replace(answer_plan(X), releases=(replace(answer_plan(X).releases[0], ranked=ranked),))
     assert "on either side" in response(median, PLAIN, [noisy_answer([1])], BUDGET, "r").notes[0]
+    for reach, marked in ((20, False), (21, True)):
+        noisy = noisy_answer([40], signal=[np.inf], reach=reach)
+        assert response(median, PLAIN, [noisy], BUDGET, "r").low_precision == (marked,), "an interval wider than 40"
 
 
 def test_a_count_that_one_person_changes_by_one_is_of_the_truth() -> None:
