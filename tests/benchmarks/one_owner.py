@@ -8,8 +8,8 @@ A far release errs by more than twenty times the 95th percentile of its populati
 times its noise scale are a fifth of its error or more: its interval is then as wide as that, too. RELEASES=2000
 releases each population so often.
 
-A policy's `clip`, which 1 / epsilon units exceed, meets a question about a twentieth of their rows: as the one threshold
-beside a count (`CountedClip`), and as the largest of the thresholds to choose from.
+A policy's `clip`, which 1 / epsilon units exceed, meets a question about a twentieth of their rows: as the one
+threshold beside a count (`CountedClip`), and as the largest of the thresholds to choose from.
 
 No epsilon-DP mechanism is as good as hindsight everywhere (`limit`). Add k units of load M to a population: hindsight
 errs by M ln(2) / epsilon at most. A mechanism that errs by less than f k M there, at half of its draws, says between
