@@ -19,7 +19,7 @@ router = APIRouter()
 class HealthBody(BaseModel):
     """The state of the process."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"status": "ok", "version": "0.1.0"}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"status": "ok", "version": "0.2.0"}]})
 
     status: Literal["ok"]
     version: str
