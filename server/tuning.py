@@ -22,7 +22,7 @@ It never writes a policy, and releases nothing but noisy numbers of people.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -86,7 +86,12 @@ class TableMeasures:
 
 
 def measures(
-    policy: Policy, schema: Schema, dialect: Dialect, table: str | None = None, measure: str | None = None
+    policy: Policy,
+    schema: Schema,
+    dialect: Dialect,
+    table: str | None = None,
+    measure: str | None = None,
+    passed_over: Callable[[str], object] = str,
 ) -> tuple[TableMeasures, ...]:
     """What to count of each person.
 
@@ -94,6 +99,7 @@ def measures(
       schema: that the policy fits, with its declared keys.
       table: only this one, as the policy names it; None: all with one owner.
       measure: only this one: ROWS, or a column; None: all.
+      passed_over: is told why a table that is not named cannot be tuned.
     Raises: InvalidSetting for unknown names; UnsupportedSQL, with an alternative, for a named table that cannot be
       tuned, and if nothing can be.
     """
@@ -103,9 +109,10 @@ def measures(
     for name in (named,) if named is not None else _owned(policy, schema):
         try:
             found.append(_of_table(name, policy, schema, dialect, measure))
-        except PlannerError:
+        except PlannerError as error:
             if named is not None:
                 raise
+            passed_over(f"{error.message}.")
     chosen = tuple(one for one in found if one is not None)
     if not chosen:
         raise UnsupportedSQL(

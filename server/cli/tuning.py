@@ -84,7 +84,8 @@ def bounds_words(tuned: Tuned, bounds: Bounds | None, buckets: int) -> str:
     each = f"{clip} rows" if tuned.measure == ROWS else f"a sum of {clip}"
     return (
         f"{label}: clip at {number(bounds.clip)}. Each person counts with at most {each}; {more} more. Intervals "
-        "cover the clipped value, and answers report how many people are clipped.\n"
+        "cover the clipped value, and answers about all rows report how many people are clipped. Questions that "
+        "filter or group rows choose a threshold up to that number.\n"
         f"{label}: no at_most is proposed. Nobody was seen above {number(bounds.seen)}, but the noise hides up to "
         f"{most:,} people per bucket. If you know what nobody exceeds, declare that as `at_most` instead of `clip`.\n"
     )

@@ -75,6 +75,9 @@ def _attack(wire: WireProxy, name: str, key: str, http: httpx.Client) -> Iterato
     def by_http() -> None:
         while not stop.is_set():
             asked = http.post("/v1/query", json={"sql": ENDLESS}, headers={"Prefer": "respond-async"}).json()
+            if "id" not in asked:  # refused: many of its questions have failed, or the queue is full
+                stop.wait(0.2)
+                continue
             while http.get(f"/v1/jobs/{asked['id']}").json()["state"] == "running" and not stop.wait(0.2):
                 pass
             http.delete(f"/v1/jobs/{asked['id']}")

@@ -181,6 +181,9 @@ def test_people_are_counted_by_what_they_have(clinic: Clinic, book: Ledger) -> N
         expected["drug", "rows"][person] += 1
         expected["drug", "dose"][person] += min(16, dose)  # type: ignore[assignment]
     assert set(record.measures) == set(expected), "care has two owners; a patient's age is one person's one row"
+    passed: list[str] = []
+    measures(clinic.policy, clinic.schema, clinic.backend.dialect, passed_over=passed.append)
+    assert len(passed) == 1 and passed[0].startswith("rows of care have several owners (nurse and patient)")
     for found in histograms(record):
         first = 0 if found.measure == "rows" else LEAST
         counted = bucketed(expected[found.table, found.measure], found.histogram.unit, first)

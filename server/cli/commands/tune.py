@@ -81,7 +81,7 @@ def _tuned(
     contract, schema, backend = prepared.file.policy, prepared.schema, prepared.backend
     refuse_weaker(Change.to(prepared.file, schema, ledger))
     try:
-        chosen = measures(contract, schema, backend.dialect, table, measure)
+        chosen = measures(contract, schema, backend.dialect, table, measure, tell)
         shared = check_keys(prepared, ledger, by)
         if shared is not None:
             raise CommandFailed(shared, hint="`noisegate policy check` says how to list these rows")
