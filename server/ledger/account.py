@@ -118,6 +118,7 @@ class AccountBalance:
       periods: for accounts that renew by the calendar, or did.
       spent_epsilon: the charges by basic composition: of this window, or of this period and all before it.
       tuning_epsilon: what `noisegate tune` released and this account has not paid for.
+      overspent: what was spent, as (epsilon, delta), if the grant was lowered below it: the guarantee is no better.
     """
 
     name: str
@@ -129,6 +130,7 @@ class AccountBalance:
     periods: PeriodsSoFar | None = None
     spent_epsilon: float = 0.0
     tuning_epsilon: float = 0.0
+    overspent: tuple[float, float] | None = None
 
 
 GRANT_WORDS: Mapping[str, str] = {
@@ -215,13 +217,20 @@ def guarantee(account: AccountBalance) -> str:
 def _of_answers(account: AccountBalance) -> str:
     grant, periods = account.grant, account.periods
     whole = privacy_text(grant.epsilon, grant.delta)
+    if account.overspent is not None and periods is None:
+        spent = privacy_text(*account.overspent)
+        return f"{spent}, which was spent before the grant was lowered to {whole}"
     if grant.window_s is not None:
         every = f"{grant.window_s / _DAY_S:.6g} days" if grant.window_s >= _DAY_S else f"{grant.window_s} seconds"
         return f"{whole} in every {every}; in total nothing bounds it: k windows are k budgets"
     if periods is None:
         return f"{whole} in total"
     if grant.renew is None:
-        return f"{whole} from now on, and {privacy_text(periods.past_epsilon, periods.past_delta)} before it"
+        now, past = (
+            privacy_text(periods.epsilon, periods.delta),
+            privacy_text(periods.past_epsilon, periods.past_delta),
+        )
+        return f"{now} from now on, and {past} before it"
     total = privacy_text(periods.total_epsilon, periods.total_delta)
     so_far = f"at most {total} in all periods together until the end of {periods.name}"
     if math.isinf(periods.most_in_total):

@@ -175,7 +175,16 @@ class Balance:
         left = self.epsilon_left(), self.delta_left
         past = 0 if self.periods is None else self.periods.past_nano
         spent = epsilon_of(self.basic.nano_epsilon + past)
-        return AccountBalance(self.name, grant, *left, self.renews_at_ms, self._basic_left, self._so_far, spent)
+        over = None if self.admits(currency.nothing(self.terms.accounting)) else self._spent_at_most
+        return AccountBalance(
+            self.name, grant, *left, self.renews_at_ms, self._basic_left, self._so_far, spent, overspent=over
+        )
+
+    @property
+    def _spent_at_most(self) -> tuple[float, float]:
+        """(epsilon, delta) of all charges by basic composition, but no less than the grant."""
+        nano, atto, _ = self._granted
+        return epsilon_of(max(nano, self.basic.nano_epsilon)), delta_of(max(atto, self.basic.atto_delta))
 
     @property
     def is_clipped_by_total(self) -> bool:
@@ -215,8 +224,8 @@ class Balance:
             delta=delta_of(max(0, atto, so_far[1])),
             past_epsilon=epsilon_of(periods.past_nano),
             past_delta=delta_of(periods.past_atto),
-            most_in_total=UNLIMITED if terms.most_nano is None else epsilon_of(terms.most_nano),
-            most_delta_in_total=UNLIMITED if terms.most_atto is None else delta_of(terms.most_atto),
+            most_in_total=_total(terms.most_nano, periods.past_nano + so_far[0], epsilon_of),
+            most_delta_in_total=_total(terms.most_atto, periods.past_atto + so_far[1], delta_of),
         )
 
     @property
@@ -246,6 +255,11 @@ class Balance:
         if terms.most_atto is not None:
             atto = max(0, min(atto, terms.most_atto - periods.past_atto))
         return nano, atto, min(event, atto)
+
+
+def _total(granted: int | None, spent: int, shown: Callable[[int], float]) -> float:
+    """What all periods may come to: what is granted, or what is spent if the grant was lowered below it."""
+    return UNLIMITED if granted is None else shown(max(granted, spent))
 
 
 RECENT_CHARGES = 10

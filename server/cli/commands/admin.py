@@ -174,7 +174,8 @@ def top_up(account: Account, policy: PolicyFile, reason: Reason, epsilon: Epsilo
 def _tell_of(now: AccountBalance) -> None:
     """Report the new balance of an account."""
     left = privacy_text(now.epsilon_left, now.delta_left)
-    tell(f"{now.name} may spend {guarantee(now)}; {left} is left.")
+    may = "may spend" if now.overspent is None else "may spend nothing more. Its guarantee:"
+    tell(f"{now.name} {may} {guarantee(now)}; {left} is left.")
 
 
 def charges(

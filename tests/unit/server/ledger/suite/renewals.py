@@ -205,6 +205,25 @@ class Renewals(LedgerCase):
         with pytest.raises(BudgetExhausted):
             reserve(ledger, noise)
 
+    def test_a_grant_below_what_was_spent_does_not_lower_the_guarantee(self, ledger: Ledger, clock: Clock) -> None:
+        at(clock, 2024, 1, 30)
+        spend(ledger)
+        ledger.grant("analyst:ada", Grant(0.5), ACT)
+        found = own(ledger)
+        assert (found.epsilon_left, found.overspent) == (0.0, (1.0, 0.0))
+        assert guarantee(found) == "epsilon 1, which was spent before the grant was lowered to epsilon 0.5"
+        ledger.grant("analyst:ada", Grant(0.5, renew="month", most_in_total=0.75), ACT)
+        assert guarantee(own(ledger)).endswith("; at most epsilon 1 in total, where renewal stops")
+        ledger.grant("analyst:ada", Grant(2.0, renew="month", most_in_total=4.0), ACT)
+        assert "2 per month" in guarantee(own(ledger))
+        noise = Grant(1.0, 1e-6, "zcdp")
+        ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0, grant=noise)
+        ledger.commit(reserve(ledger, charge(0.125, analyst="eve")))
+        (eve,) = ledger.accounts("eve")
+        assert eve.overspent is None, "and no more than was granted"
+        ledger.grant("analyst:eve", Grant(0.0625, 1e-6, "zcdp"), ACT)
+        assert "0.125, delta 1e-06, which was spent" in guarantee(ledger.accounts("eve")[0])
+
     def test_a_lowered_grant_does_not_lower_what_a_period_came_to(self, ledger: Ledger, clock: Clock) -> None:
         at(clock, 2024, 1, 31)
         monthly = Grant(1.0, 1e-6, "zcdp", renew="month", most_in_total=9.0)
