@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -139,9 +140,7 @@ def run(quick: bool) -> list[Row]:
             truth = truths[question.name]
             draws = _QUICK_DRAWS if quick else _OWN_DRAWS
             proxy = Noisegate(_TPCH, file, workers)
-            ours = proxy.answered(
-                published(question.number), _EPSILON, draws, lambda rows: cells(rows, question.keys)
-            )
+            ours = proxy.answered(published(question.number), _EPSILON, draws, partial(cells, keys=question.keys))
             rows += _rows(question.name, "Noisegate", ours, truth)
             for how in BOUNDS:
                 rows += _of_opendp(question.name, how, said, truth)
