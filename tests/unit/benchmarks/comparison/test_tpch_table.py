@@ -23,6 +23,7 @@ def test_who_is_best_is_said_of_everybody() -> None:
     assert "* Noisegate has the smallest error for: Q6." in text
     assert "* OpenDP by hand has the smallest error for: Q1." in text
     assert "* OpenDP practitioner has the smallest error for: none." in text
+    assert "* If nobody states a bound, Noisegate has the smaller error for: Q1, Q6." in text
 
 
 def test_published_noise_grows_as_customers_get_fewer() -> None:
