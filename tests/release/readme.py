@@ -16,6 +16,7 @@ from pathlib import Path
 
 from server.demo.demonstration import QUERIES
 from tests.benchmarks.comparison.short_table import libraries
+from tests.benchmarks.comparison.tpch_table import tpch
 from tests.benchmarks.rows import by_case
 
 ROOT = Path(__file__).parents[2]
@@ -185,6 +186,7 @@ BLOCKS: tuple[tuple[str, tuple[str, str], str, Callable[[Document], str]], ...] 
     ("docs/answers.md", _markers("benchmark figures"), "demo", errors_of_demo),
     ("docs/comparison.md", _markers("mechanisms"), "scalar", mechanisms),
     ("docs/comparison.md", _markers("libraries"), "comparison", libraries),
+    ("docs/comparison.md", _markers("tpch"), "tpch_peers", tpch),
     ("docs/operating.md", _markers("sizes"), "install", sizes),
 )
 """By page: what stands between which markers, and the stored benchmark that it is made of."""

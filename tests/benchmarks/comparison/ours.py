@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,6 +26,8 @@ from tests.support.memory_ledger import MemoryLedger
 
 _WORKER_S = 300.0
 
+Read = Callable[[Iterable[Sequence[object]]], Answer]
+
 
 @contextmanager
 def one_worker() -> Iterator[WorkerPool]:
@@ -46,8 +48,12 @@ class Noisegate:
     file: Path
     workers: WorkerPool
 
-    def answered(self, sql: str, epsilon: float, draws: int) -> Answered:
-        """Releases of one question, each of another version of the data, as an answer is kept for one."""
+    def answered(self, sql: str, epsilon: float, draws: int, read: Read = as_answer) -> Answered:
+        """Releases of one question, each of another version of the data, as an answer is kept for one.
+
+        Args:
+          read: makes numbers of an answer's rows.
+        """
         ledger = MemoryLedger({"ada": 1e6})
         pipeline = self._pipeline(ledger)
         found: list[Answer] = []
@@ -57,7 +63,7 @@ class Noisegate:
             started = time.perf_counter()
             response = ask(pipeline, QueryRequest("ada", sql, epsilon=epsilon, request_id="benchmark"))
             seconds.append(time.perf_counter() - started)
-            found.append(as_answer(response.rows))
+            found.append(read(response.rows))
         return Answered("", tuple(found), tuple(seconds))
 
     def _pipeline(self, ledger: MemoryLedger) -> Pipeline:

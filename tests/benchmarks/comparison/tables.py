@@ -1,6 +1,6 @@
-"""`make readme`: the measured comparison and the features, written into the README beside this file.
+"""`make readme`: the measured comparison and the features, written into the README beside this file and into docs.
 
-Everything in it follows from `results/comparison.json` and `features.toml`;
+Everything in them follows from `results/comparison.json` and `features.toml`;
 `tests/unit/benchmarks/comparison/test_tables.py` fails where the README says anything else.
 """
 
@@ -10,9 +10,10 @@ import json
 import re
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from textwrap import wrap
+from typing import Any
 
 from tests.benchmarks.comparison.kept import CASE
 from tests.benchmarks.comparison.peers import PEERS
@@ -20,14 +21,19 @@ from tests.benchmarks.rows import by_case
 from tests.release.readme import replaced
 
 _FOLDER = Path(__file__).parent
+DOCS = _FOLDER.parents[2] / "docs" / "comparison.md"
 README = _FOLDER / "README.md"
 RESULTS = _FOLDER.parent / "results" / "comparison.json"
 ONE_OWNER = _FOLDER.parent / "results" / "one_owner.json"
 _POPULATION = "visits of 1,500 patients, epsilon 1"
 MEASURED = ("<!-- measured: written by `make readme` -->", "<!-- end of measured -->")
 FEATURES = ("<!-- features: written by `make readme` -->", "<!-- end of features -->")
-_OURS = "Noisegate"
+LACKING = ("<!-- lacking: written by `make readme` -->", "<!-- end of lacking -->")
+OURS_ALONE = ("<!-- ours alone: written by `make readme` -->", "<!-- end of ours alone -->")
+_OURS, _UNKNOWN = "Noisegate", "unknown"
 _HEADINGS = ("question", _OURS, *(peer.name for peer in PEERS))
+SYSTEMS = (*(peer.name for peer in PEERS), "DuckDB privacy", "DPSQL+", "DP4SQL")
+"""Whose features are compared."""
 
 
 def features() -> Mapping[str, object]:
@@ -40,6 +46,13 @@ def text(written: str) -> str:
     stored, one_owner = (json.loads(path.read_text()) for path in (RESULTS, ONE_OWNER))
     measured = "\n".join((*measured_table(stored), "", *hindsight(stored, one_owner)))
     return replaced(replaced(written, MEASURED, measured), FEATURES, "\n".join(features_table(features())))
+
+
+def page(written: str) -> str:
+    """The page of docs with what others have, and what none of them was found to have."""
+    data = features()
+    lacking, ours = "\n".join(lacking_table(data)), "\n".join(ours_alone_table(data))
+    return replaced(replaced(written, LACKING, lacking), OURS_ALONE, ours)
 
 
 def measured_table(document: Mapping[str, object]) -> Iterator[str]:
@@ -77,28 +90,63 @@ def hindsight(document: Mapping[str, object], one_owner: Mapping[str, object]) -
 
 
 def features_table(data: Mapping[str, object]) -> Iterator[str]:
-    """By feature and system: Noisegate's with its test, the others' with their source."""
-    sources, rows = data["sources"], data["feature"]
-    assert isinstance(sources, dict) and isinstance(rows, list)
-    yield from _head("feature")
-    for row in rows:
+    """By feature and system: Noisegate's with a test or, if it lacks it, a file; the others' with their source."""
+    yield from _head("feature", SYSTEMS)
+    for row in _rows(data, "feature"):
         file, _, test = row["test"].partition("::")
-        cells = [f"yes: [{test}](../../../{file})"]
-        for peer in PEERS:
-            known = row.get(peer.name)
-            cells.append(f"{known['says']} ([source]({sources[known['source']]}))" if known else "unknown")
-        yield f"| {row['name']} | {' | '.join(cells)} |"
+        yield f"| {row['name']} | yes: [{test}](../../../{file}) | {' | '.join(_of_others(data, row))} |"
+    for row in _rows(data, "lacking"):
+        ours = f"{row['says']} ([source](../../../{row['where']}))"
+        yield f"| {row['name']} | {ours} | {' | '.join(_of_others(data, row))} |"
+
+
+def lacking_table(data: Mapping[str, object]) -> Iterator[str]:
+    """What others have and Noisegate lacks, with the source of each."""
+    yield "| others have, Noisegate lacks | who has it | Noisegate |"
+    yield "| --- | --- | --- |"
+    for row in _rows(data, "lacking"):
+        having = zip(SYSTEMS, _of_others(data, row), strict=True)
+        who = "; ".join(f"{name}: {said.removeprefix('yes: ')}" for name, said in having if said.startswith("yes"))
+        yield f"| {row['name']} | {who} | {row['says']} ([source](../{row['where']})) |"
+
+
+def ours_alone_table(data: Mapping[str, object]) -> Iterator[str]:
+    """What Noisegate has and no other says that it has."""
+    yield "| Noisegate has, no other was found to have | shown by | others |"
+    yield "| --- | --- | --- |"
+    for row in _rows(data, "feature"):
+        others = list(zip(SYSTEMS, _of_others(data, row), strict=True))
+        if any(said.startswith("yes") for _, said in others):
+            continue
+        file, _, test = row["test"].partition("::")
+        told = "; ".join(f"{name}: {said}" for name, said in others if said != _UNKNOWN) or "unknown of all"
+        yield f"| {row['name']} | [{test}](../{file}) | {told} |"
 
 
 def main() -> int:
-    """Rewrite the README; returns the exit code."""
+    """Rewrite the README and the page of docs; returns the exit code."""
     README.write_text(text(README.read_text()))
+    DOCS.write_text(page(DOCS.read_text()))
     return 0
 
 
-def _head(first: str = "question") -> Iterator[str]:
-    yield f"| {first} | {' | '.join(_HEADINGS[1:])} |"
-    yield f"| {' | '.join('---' for _ in _HEADINGS)} |"
+def _rows(data: Mapping[str, object], name: str) -> list[dict[str, Any]]:
+    rows = data.get(name, [])
+    assert isinstance(rows, list)
+    return rows
+
+
+def _of_others(data: Mapping[str, object], row: Mapping[str, Any]) -> list[str]:
+    """What each other system says of a feature, with its source."""
+    sources = data["sources"]
+    assert isinstance(sources, dict)
+    known = [row.get(name) for name in SYSTEMS]
+    return [f"{one['says']} ([source]({sources[one['source']]}))" if one else _UNKNOWN for one in known]
+
+
+def _head(first: str = "question", others: Sequence[str] = _HEADINGS[2:]) -> Iterator[str]:
+    yield f"| {' | '.join((first, _OURS, *others))} |"
+    yield f"|{' --- |' * (2 + len(others))}"
 
 
 def _cell(name: str, metrics: Mapping[str, float]) -> str:

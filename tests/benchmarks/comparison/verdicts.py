@@ -57,6 +57,21 @@ def as_answer(rows: Iterable[Sequence[object]]) -> Answer:
     return found
 
 
+def cells(rows: Iterable[Sequence[object]], keys: int) -> dict[str, float]:
+    """By group and place of the column, the numbers of an answer whose first `keys` columns name the group."""
+    return {
+        f"{' '.join(map(str, row[:keys]))}|{place}": float("nan") if value is None else float(str(value))
+        for row in rows
+        for place, value in enumerate(row[keys:])
+    }
+
+
+def cell_error(answer: Answer, truth: Answer) -> float:
+    """The median relative error of the true answer's cells; a cell that is not shown counts as 0."""
+    errors = (abs(answer.get(key, 0.0) / value - 1) for key, value in truth.items())
+    return median(error if error == error else float("inf") for error in errors)
+
+
 def relative_error(answer: Answer, truth: Answer) -> float:
     """The absolute errors of all groups together, of the sum of what is true; a group that is not shown counts as 0.
 
