@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import compress, islice
 from typing import Literal
 
-from server.query import QueryResponse
+from server.query import Cell, Interval, QueryResponse
 
-NoteKind = Literal["plain", "confidence", "order", "bound", "groups"]
+NoteKind = Literal["plain", "confidence", "order", "bound", "groups", "exceeding"]
 """`confidence`: why the intervals' confidence is lower. `order`: which neighbours the noise does not separate.
 `bound`: which extremes are an end of their declared range. `groups`: which rows are in no group, and so in no total.
-`plain`: anything else.
+`exceeding`: how many people have more than counts. `plain`: anything else.
 """
 
 
@@ -56,7 +57,8 @@ PRACTICE = "This is practice: the rows are made up, and your budget is not charg
 
 def one_note(answer: QueryResponse) -> str:
     """The one note of an answer: what may be missing, or else what the intervals cover and where noise hides the
-    value. Then whether noise chose the rows, and which rows are in no group. A practice answer says so first.
+    value. Then how many people have more than counts, whether noise chose the rows, and which rows are in no group.
+    A practice answer says so first.
 
     Returns: for an answer without noise, the reason; empty if there is nothing to say.
     """
@@ -65,7 +67,7 @@ def one_note(answer: QueryResponse) -> str:
     if answer.covers not in _COVERS:
         return next(iter(answer.notes), "")
     kinds = {kind_of(note): note for note in reversed(answer.notes)}
-    beside = (_ORDER if "order" in kinds else "", kinds.get("groups", ""))
+    beside = (kinds.get("exceeding", ""), _ORDER if "order" in kinds else "", kinds.get("groups", ""))
     return " ".join(filter(None, (_about_values(answer), *beside)))
 
 
@@ -75,7 +77,10 @@ _ORDER = "Noise may have chosen which rows are shown, and their order."
 def _about_values(answer: QueryResponse) -> str:
     if any(answer.clipped):
         where = _where(answer.clipped, "clipped")
-        return f"Part of the value may be missing{where}: people with many rows count in part."
+        marked = islice(compress(range(len(answer.rows)), answer.clipped), _LOOKED_AT)
+        most = any(_may_double(answer.rows[row], answer.intervals[row]) for row in marked)
+        part = "Most" if most else "Part"
+        return f"{part} of the value may be missing{where}: people with many rows count in part."
     for note in answer.notes:
         if kind_of(note) == "bound":
             return note
@@ -89,6 +94,19 @@ def _about_values(answer: QueryResponse) -> str:
     if any(answer.low_precision):
         return f"The noise may be as large as the value{_where(answer.low_precision, 'low_precision')}; {covered}."
     return f"{covered[0].upper()}{covered[1:]}."
+
+
+_LOOKED_AT = 1_000
+"""How many marked rows decide about the words `part` and `most`."""
+
+
+def _may_double(row: Sequence[Cell], intervals: Sequence[Interval | None]) -> bool:
+    """Does an interval of a marked row reach to more than twice its value?"""
+    pairs = zip(row, intervals, strict=False)
+    return any(
+        around is not None and isinstance(value, int | float) and (around.high is None or around.high > 2 * value > 0)
+        for value, around in pairs
+    )
 
 
 def _where(marks: Sequence[bool], name: str) -> str:

@@ -5,9 +5,8 @@ a tuning in the ledger, reserved before a row is read, with its released histogr
 
 Privacy (docs/mathematics.md, section 4.5). The planner plans each measure like a question, so ownership, ranges and
 refusals are the same. The database counts people by contribution (`planner/rewriting/contributions.py`). Each person
-is in one bucket, so one person changes one number by one (`privacy/mechanisms/contributions.py`). The number of
-people with nothing is that of all people less the others, in one snapshot. If rows are privacy units themselves it is
-not counted. The measures share the epsilon, and their epsilons add up.
+with a contribution is in one bucket, so one person changes one number by one (`privacy/mechanisms/contributions.py`).
+So does the owner of rows whose key names a missing person. The measures share the epsilon, and their epsilons add up.
 
 Payment. The dataset's account pays, if there is one. The resulting bounds are in the policy and visible in all
 answers, so every account's guarantee states the epsilon of all tunings beside its own. A second tuning adds to the
@@ -75,14 +74,11 @@ class TableMeasures:
 
     Attributes:
       measures: in the order of the statement's sums.
-      query: counts people by contribution, at the thresholds of `CONTRIBUTION_LADDER`.
-      counts_people: does the query count all people, too (`BackendQuery.distinct_contributions`), so that those with
-        nothing are known? Not if the rows are privacy units themselves, of which there is no list.
+      query: counts people by contribution, at the thresholds of `CONTRIBUTION_THRESHOLDS`.
     """
 
     measures: tuple[Measure, ...]
     query: BackendQuery
-    counts_people: bool
 
 
 def measures(
@@ -186,12 +182,7 @@ def _of_table(
     found = tuple(
         Measure(name, what, release.weight_bound) for what, release in zip(wanted, plan.releases, strict=True)
     )
-    everybody = _people(plan, policy, schema, dialect)
-    if everybody is None:
-        return TableMeasures(found, query, counts_people=False)
-    beside_contributions = (*[None] * len(wanted), everybody.contributions)
-    beside = replace(query, distinct=(*query.distinct, everybody.join), distinct_contributions=beside_contributions)
-    return TableMeasures(found, beside, counts_people=True)
+    return TableMeasures(found, query)
 
 
 def _lacking(name: str, measure: str, policy: Policy, schema: Schema) -> PlannerError:
@@ -205,19 +196,6 @@ def _lacking(name: str, measure: str, policy: Policy, schema: Schema) -> Planner
         f"{name}.{measure} has no declared range of numbers",
         hint=f"{section_of(name, policy.schemas).replace(']', '.columns]')} {measure} = {{ range = [LOW, HIGH] }}",
     )
-
-
-def _people(plan: Plan, policy: Policy, schema: Schema, dialect: Dialect) -> BackendQuery | None:
-    """The query for all people; None if the rows are privacy units themselves, or people have owners."""
-    relation = plan.owners[0].relation
-    if relation not in policy.privacy_units:
-        return None
-    people = _planned(f"SELECT count(*) FROM {_quoted(relation)}", policy, schema)
-    if [owner.relation for owner in people.owners] != [relation] or not people.counts_contributions:
-        return None
-    found = rewrite(people, dialect=dialect, schema=schema, thresholds=_THRESHOLDS)
-    assert found.n_releases == 1, "people are counted once"
-    return found
 
 
 def _numbers(name: str, policy: Policy, schema: Schema) -> Sequence[str]:
@@ -305,11 +283,8 @@ def tune(
         try:
             _, tuples = backend.read(table.query)
             assert isinstance(tuples.join, ContributionHistogram), "people are counted in the database"
-            people = tuples.distinct[-1] if table.counts_people else None
-            assert people is None or isinstance(people, ContributionHistogram), "and so are all of them"
             for row, measure in enumerate(table.measures):
-                counts = _counts(tuples.join, row, measure, people)
-                found.append(_saved(measure, released(counts, share, entropy), people is not None))
+                found.append(_saved(measure, released(_counts(tuples.join, row, measure), share, entropy)))
         except (BackendUnavailable, SchemaChanged):
             if found:
                 raise _failed(number) from None
@@ -329,22 +304,13 @@ def histograms(record: TuningRecord) -> tuple[Tuned, ...]:
     )
 
 
-def _counts(
-    contributions: ContributionHistogram, row: int, measure: Measure, people: ContributionHistogram | None
-) -> NDArray[np.int64]:
-    """Numbers of people, private: those with nothing first, if all people are counted; then by bucket.
-
-    In either case one person changes one number by one: as one of all people and of those with something, or as one
-    of all people alone. Both counts are of one snapshot.
-    """
+def _counts(contributions: ContributionHistogram, row: int, measure: Measure) -> NDArray[np.int64]:
+    """Numbers of people with a contribution by bucket, private. One person changes one number by one."""
     here = contributions.sums == row
     by_bucket = np.bincount(
         contributions.interval[here], contributions.units[here], len(contributions.thresholds) + 1
     ).astype(np.int64)
-    buckets = by_bucket[_first(measure) - LEAST :]
-    if people is None:
-        return buckets
-    return np.concatenate([[int(people.units.sum()) - int(by_bucket.sum())], buckets])
+    return by_bucket[_first(measure) - LEAST :]
 
 
 def _first(measure: Measure) -> int:
@@ -352,16 +318,14 @@ def _first(measure: Measure) -> int:
     return 0 if measure.name == ROWS else LEAST
 
 
-def _saved(measure: Measure, noisy: NDArray[np.int64], counts_people: bool) -> Histogram:
-    numbers = [int(number) for number in noisy]
-    nothing = {"nothing": numbers.pop(0)} if counts_people else {}
-    return {"unit": repr(measure.unit), "first": _first(measure), "people": numbers, **nothing}
+def _saved(measure: Measure, noisy: NDArray[np.int64]) -> Histogram:
+    return {"unit": repr(measure.unit), "first": _first(measure), "people": [int(number) for number in noisy]}
 
 
 def _loaded(saved: Histogram, share: float) -> ReleasedHistogram:
-    people, nothing = saved["people"], saved.get("nothing")
-    assert isinstance(people, list) and (nothing is None or isinstance(nothing, int)), "as it was saved"
-    return ReleasedHistogram(nothing, tuple(people), float(str(saved["unit"])), int(str(saved["first"])), share)
+    people = saved["people"]
+    assert isinstance(people, list), "as it was saved"
+    return ReleasedHistogram(tuple(people), float(str(saved["unit"])), int(str(saved["first"])), share)
 
 
 def _failed(number: int) -> QueryFailed:

@@ -33,6 +33,7 @@ from planner.plan import MOST_WEIGHT, ContributionBound, Release, SamplingPlan, 
 from planner.planning.releases import Releases
 from planner.policy.policy import ROWS, ROWS_PER, Policy, TablePolicy
 from planner.sensitivity.join_steps import JoinSteps
+from planner.sql.trees import column_ref, columns_of
 
 CLIPPING = ("l1_clip", "joint_scale")
 """The mechanisms that bound a unit's total over all groups, as the policy's bounds do."""
@@ -150,10 +151,10 @@ def _is_join(condition: exp.Expr) -> bool:
 
 
 def _adds_some(aggregate: BoundAggregate) -> bool:
-    """Does an aggregate have a FILTER, or a CASE in its argument?"""
-    return aggregate.condition is not None or (
-        aggregate.argument is not None and aggregate.argument.find(exp.Case) is not None
-    )
+    """Does an aggregate have a FILTER, or a CASE over other columns than the one that it adds up?"""
+    cases = [] if aggregate.argument is None else list(aggregate.argument.find_all(exp.Case))
+    read = {column_ref(column) for case in cases for column in columns_of(case)}
+    return aggregate.condition is not None or bool(read - {aggregate.column})
 
 
 def _conditions(bound: BoundQuery) -> list[exp.Expr]:

@@ -1,9 +1,9 @@
 """One private histogram of what people contribute to a sum, and the bounds that follow from it.
 
-Every person is in exactly one public bucket: 0, up to the first end, from one end to the next, or above the last. A
-person who comes or goes changes one count by one, so the counts together have L1 sensitivity 1. Discrete Laplace
-noise of scale 1 / epsilon on every count, empty ones too, is epsilon-DP (Dwork, McSherry, Nissim, Smith, TCC 2006).
-All below `released` is post-processing.
+A person with a contribution is in exactly one public bucket: up to the first end, from one end to the next, or above
+the last. Who comes or goes changes one count by one at most, so the counts together have L1 sensitivity 1. Discrete
+Laplace noise of scale 1 / epsilon on every count, empty ones too, is epsilon-DP (Dwork, McSherry, Nissim, Smith, TCC
+2006). All below `released` is post-processing.
 """
 
 from __future__ import annotations
@@ -38,8 +38,7 @@ def released(counts: Ints, epsilon: Fraction, entropy: Entropy) -> Ints:
     """Noisy numbers of people by bucket.
 
     Args:
-      counts: (B,) whole numbers, each person in one bucket; that of 0 may be negative, if rows refer to missing
-        people.
+      counts: (B,) whole numbers, each person in one bucket at most.
       epsilon: what this histogram spends, > 0.
     Returns: (B,) whole numbers, some below 0.
     Raises: InvalidParameter; EntropyFailed.
@@ -69,14 +68,12 @@ class ReleasedHistogram:
     """A released histogram.
 
     Attributes:
-      nothing: noisy number of people without a contribution; None if that is not counted.
       people: noisy numbers of people by bucket, and above the last end.
       unit: what the weight 1 is in the measure's own unit.
       first: the first end is `unit` times 2^first.
       epsilon: what it spent.
     """
 
-    nothing: int | None
     people: tuple[int, ...]
     unit: float
     first: int

@@ -100,8 +100,8 @@ def answer_table(response: QueryResponse) -> RenderableType:
 
 
 def _mark(response: QueryResponse, row: int) -> str:
-    """The worst mark of a row."""
-    return next((name for name, rows in response.marks.items() if rows and rows[row]), "")
+    """The marks of a row."""
+    return ", ".join(name for name, rows in response.marks.items() if rows and rows[row])
 
 
 def expanded_answer(response: QueryResponse) -> RenderableType:

@@ -50,8 +50,6 @@ def histogram_view(tuned: Tuned, buckets: int) -> RenderableType:
     for name, right in ((tuned.measure, True), ("people", True), ("share", True), ("", False)):
         table.add_column(Text(printable(name)), justify="right" if right else "left", no_wrap=True)
     total, tallest = sum(max(0, count) for count in found.people), max(1, *found.people)
-    if found.nothing is not None:
-        table.add_row("none", f"{found.nothing:,}", "", "")
     for place, count in _shown(found, most):
         style = "cyan" if count > most else "dim"
         share = f"{max(0, count) / total:.1%}" if total else ""
@@ -59,7 +57,7 @@ def histogram_view(tuned: Tuned, buckets: int) -> RenderableType:
     parts = len(found.people) - sum(1 for _ in _shown(found, most))
     hidden = f" Hidden buckets without people: {parts}." if parts else ""
     note = f"Each number is noisy; an empty bucket shows at most {most:,} (99% confidence)."
-    note = f"{note} Shares leave out `none`.{hidden}"
+    note = f"{note} People without any are not counted.{hidden}"
     title = f"{tuned.label}: {_title(tuned)}, at epsilon {found.epsilon:g}"
     return Group(Text(printable(title), style="bold"), table, Text(note, style="dim"))
 
@@ -79,15 +77,15 @@ def bounds_words(tuned: Tuned, bounds: Bounds | None, buckets: int) -> str:
             f"{label}: nobody stands out from the noise of {most:,} people, so nothing is proposed. "
             "Use a larger epsilon or fewer measures.\n"
         )
-    more = f"about {bounds.above:,} people have" if bounds.above else "nobody seen has"
+    more = f"about {bounds.above:,} people have more" if bounds.above else "the noise hides who has more"
     clip = f"{bounds.clip:,.12g}"
     each = f"{clip} rows" if tuned.measure == ROWS else f"a sum of {clip}"
     return (
-        f"{label}: clip at {number(bounds.clip)}. Each person counts with at most {each}; {more} more. Intervals "
+        f"{label}: clip at {number(bounds.clip)}. Each person counts with at most {each}; {more}. Intervals "
         "cover the clipped value, and answers about all rows report how many people are clipped. Questions that "
         "filter or group rows choose a threshold up to that number.\n"
-        f"{label}: no at_most is proposed. Nobody was seen above {number(bounds.seen)}, but the noise hides up to "
-        f"{most:,} people per bucket. If you know what nobody exceeds, declare that as `at_most` instead of `clip`.\n"
+        f"{label}: no at_most is proposed. Above {number(bounds.seen)} the noise hides up to {most:,} "
+        "people per bucket. If you know what nobody exceeds, declare that as `at_most` instead of `clip`.\n"
     )
 
 

@@ -32,7 +32,8 @@ def dataset_budget(policy: Policy, accounts: Iterable[AccountBalance]) -> Findin
     if policy.budgets.dataset is None:
         return None
     said = grant_of(policy.budgets.dataset)
-    there = next((one.grant for one in accounts if one.name == DATASET), None)
+    account = next((one for one in accounts if one.name == DATASET), None)
+    there = None if account is None else account.grant
     if there is not None and Terms.of(there) == Terms.of(said):
         return None
     stands = (
@@ -40,12 +41,14 @@ def dataset_budget(policy: Policy, accounts: Iterable[AccountBalance]) -> Findin
         if there is None
         else f"the account has {_words(there)}"
     )
+    options = f"noisegate admin grant dataset {_options(said, there)} --policy FILE --reason WHY; or "
+    if account is not None and account.spent_epsilon >= said.epsilon:
+        options = f"epsilon {account.spent_epsilon:g} is spent, so that budget would refuse every question: "
     return Finding(
         "warning",
         DATASET,
         f"{stands}; [budgets.dataset] has {_words(said)}, which applies only to a new ledger",
-        next_step=f"noisegate admin grant dataset {_options(said, there)} --policy FILE --reason WHY; or write into "
-        "the policy what the account has",
+        next_step=f"{options}write into the policy what the account has",
     )
 
 

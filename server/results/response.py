@@ -402,9 +402,13 @@ def _low_precision(
         if any(plan.releases[release].ranked is not None for release in used):
             low_precision |= np.logical_or.reduce([noisy[release].may_be_clipped[groups] for release in used])
         if used and output.type in MEASURED:
-            value, low, high = column.value[groups], column.low[groups], column.high[groups]
+            shown, low, high = (
+                _not_negative(plan, output, column).value[groups],
+                column.low[groups],
+                column.high[groups],
+            )
             width = high - low if two_sided else np.where(low > 0, 0.0, np.inf)
-            low_precision |= (low <= high) & ~(width <= np.abs(value))
+            low_precision |= (low <= high) & ~(width <= np.abs(shown))
     return low_precision
 
 
@@ -573,7 +577,7 @@ def _exceeding_notes(plan: Plan, noisy: Sequence[NoisyAnswer]) -> Iterator[str]:
         if one.exceeding is None or not one.exceeding.at_most or release.bound is None or release.bound.clip is None:
             continue
         people = max(0, one.exceeding.people)
-        yield _EXCEEDING.format(
+        said = _EXCEEDING.format(
             people="1 person" if people == 1 else f"{people:,} people",
             most=one.exceeding.at_most,
             have="has" if people == 1 else "have",
@@ -581,6 +585,7 @@ def _exceeding_notes(plan: Plan, noisy: Sequence[NoisyAnswer]) -> Iterator[str]:
             groups=" in all groups together" if plan.group_keys else "",
             lost="their further rows are" if release.whole else "the excess is",
         )
+        yield Note(said, "exceeding")
 
 
 def _leaves_out(plan: Plan, domain: Domain, rule: int) -> bool:

@@ -20,7 +20,7 @@ FEW = examples(50_000, RUNS)
 """Runs that show a mistake, which more do not show better."""
 
 WITHOUT = np.array([40, 7, 0, 0], np.int64)
-"""People with nothing, and by bucket."""
+"""People by bucket."""
 
 
 def with_one_more(*buckets: int) -> NDArray[np.int64]:
@@ -52,5 +52,5 @@ def test_catches_half_the_noise() -> None:
 
 
 def test_catches_a_person_in_two_buckets() -> None:
-    """As where buckets were cumulative, or where those with nothing were all people."""
+    """As if buckets were cumulative, or one were all people less the others, without the owners of lost rows."""
     assert audited(1.0, with_one_more(0, 2), SimulatedEntropy(1), FEW) > 1.0

@@ -158,6 +158,10 @@ def _database(said: str, base: Path, *, typed: bool) -> _Database:
 
     is_reference = said.startswith(("env:", "file:", *FILE_URLS))
     if not is_reference and not (typed and said.startswith(("postgresql://", "postgres://"))):
+        scheme = printable(said.partition("://")[0]) if "://" in said else ""
+        if scheme not in ("", "postgresql", "postgres"):
+            hint = "convert the files to Parquet (parquet:///FOLDER), or open them by a DuckDB file (duckdb:///FILE)"
+            raise CommandFailed(f"databases of the kind {scheme} are not read", hint=hint)
         hint = "postgresql://ROLE:PASSWORD@HOST/DATABASE" if typed else "no password may stand in a command"
         raise CommandFailed("name the URL by env:NAME or file:PATH" if not typed else "this is no URL", hint=hint)
     url = resolve(said, base)

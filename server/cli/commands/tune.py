@@ -126,8 +126,6 @@ def _show_rows(found: tuple[Tuned, ...], output: Format) -> None:
     rows: list[tuple[str | float | int | None, ...]] = []
     for one in found:
         ends = (0.0, *one.histogram.ends, None)
-        if one.histogram.nothing is not None:
-            rows.append((one.label, None, 0.0, one.histogram.nothing))
         rows += [(one.label, *ends[place : place + 2], count) for place, count in enumerate(one.histogram.people)]
     show_rows(_COLUMNS, rows, output)
 

@@ -12,6 +12,7 @@ from server.http.authentication import READER, Held
 from server.http.metrics import MEDIA_TYPE, ledger_metrics
 from server.http.openapi import problems
 from server.http.services import Services
+from server.ledger.account import analyst_account
 
 router = APIRouter()
 
@@ -56,7 +57,9 @@ async def metrics(services: Held) -> Response:
 def _gauges(services: Services) -> bytes:
     """The gauges, which are computed on demand."""
     ledger = services.ledger
-    return ledger_metrics(ledger.accounts(), ledger.vitals(), services.pipeline.current.workers_alive())
+    idle = {analyst_account(one.name) for one in ledger.analysts() if not one.enabled}  # nobody has to act
+    accounts = [one for one in ledger.accounts() if one.name not in idle]
+    return ledger_metrics(accounts, ledger.vitals(), services.pipeline.current.workers_alive())
 
 
 @router.head("/health", include_in_schema=False)  # as load balancers and monitors ask

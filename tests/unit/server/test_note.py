@@ -10,10 +10,10 @@ from typing import Any
 
 from server.http.answer_body import AnswerBody, json_pieces, without_rows
 from server.note import Note, NoteKind, kind_of, one_note
-from server.query import QueryRequest
+from server.query import Interval, QueryRequest
 from tests.unit.server.http.fakes import answer
 
-KINDS: tuple[NoteKind, ...] = ("plain", "confidence", "order", "bound", "groups")
+KINDS: tuple[NoteKind, ...] = ("plain", "confidence", "order", "bound", "groups", "exceeding")
 
 
 def test_a_note_is_its_text_and_keeps_its_kind() -> None:
@@ -44,7 +44,15 @@ def test_one_sentence_says_what_matters_most() -> None:
             {"clipped": (False, True), "low_precision": (True, True), "notes": (bound,)},
             "missing in 1 of 2 rows (clipped): people with",
         ),
-        ({"clipped": (True,)}, "Part of the value may be missing: people with many rows count in part."),
+        (
+            {"clipped": (True,), "rows": ((40.0,),), "intervals": ((Interval(30.0, 80.0),),)},
+            "Part of the value may be missing: people with many rows count in part.",
+        ),
+        (
+            {"clipped": (True,), "rows": ((40.0,),), "intervals": ((Interval(30.0, 80.5),),)},
+            "Most of the value may be missing: people with many rows count in part.",
+        ),
+        ({"clipped": (True,), "rows": ((40.0,),), "intervals": ((Interval(30.0, None),),)}, "Most of the value may"),
         ({"intervals": ((None,),)}, "No interval is shown. Noise may determine the values, the shown rows"),
         ({"low_precision": (True,), "notes": ("Anything.", bound)}, "Of max: it is the upper end."),
         (

@@ -124,7 +124,9 @@ def test_a_clip_alone_is_the_threshold_of_the_whole_table_only(sql: str, chosen:
 def test_gaussian_noise_serves_many_groups_up_to_the_clip() -> None:
     """No L2 norm exceeds the L1 norm, so the clip bounds both."""
     schema, policy = tpch_schema(), replace(with_bounds(CLIPPED), delta=1e-6)
-    bound = bind(parse(f"SELECT l.l_shipmode, count(*) FROM {LINES} GROUP BY 1"), schema, policy)
+    years = "o.o_orderdate >= DATE '1995-01-01' AND o.o_orderdate < DATE '1997-01-01'"
+    sql = f"SELECT extract(year FROM o.o_orderdate), count(*) FROM {LINES} WHERE {years} GROUP BY 1"
+    bound = bind(parse(sql), schema, policy)
     plan = make_plan(bound, schema, policy, epsilon=0.5, delta=None, mechanism=None)
     assert plan.mechanism == "l2_clip"
     assert float(plan.thresholds(plan.releases[0]).taus[-1]) == 40

@@ -24,14 +24,14 @@ BUCKETS = 8
 
 
 def histogram(*people: int, epsilon: float = 1.0, unit: float = 1.0) -> ReleasedHistogram:
-    return ReleasedHistogram(None, people, unit, 0, epsilon)
+    return ReleasedHistogram(people, unit, 0, epsilon)
 
 
 def test_the_ends_are_doublings() -> None:
     assert CONTRIBUTION_THRESHOLDS.doubling
     assert ONE in CONTRIBUTION_THRESHOLDS.units
     assert histogram(1, 2, 3, 4).ends == (1.0, 2.0, 4.0)
-    assert ReleasedHistogram(0, (1, 2, 3), 120.0000071525578, -1, 1.0).ends == (60.0, 120.0)
+    assert ReleasedHistogram((1, 2, 3), 120.0000071525578, -1, 1.0).ends == (60.0, 120.0)
 
 
 def test_every_bucket_has_noise_of_its_own_at_the_whole_epsilon() -> None:
@@ -89,7 +89,7 @@ def test_people_beyond_the_last_end_have_no_bound() -> None:
 def test_a_histogram_has_ends_and_a_price() -> None:
     for people, unit, epsilon in (((1,), 1.0, 1.0), ((1, 2), 0.0, 1.0), ((1, 2), 1.0, 0.0)):
         with pytest.raises(InvalidParameter):
-            ReleasedHistogram(None, people, unit, 0, epsilon)
+            ReleasedHistogram(people, unit, 0, epsilon)
 
 
 @pytest.mark.parametrize("value", [1.0, 3.14159, 0.002345678, 99999.5, 123456789.123])

@@ -21,15 +21,15 @@ EPSILON = 0.5
 ROWS = Tuned(
     "visit",
     "rows",
-    ReleasedHistogram(2016, (9590, 3083, 2294, 1433, 820, 410, 220, 81, 30, 6, -2, 2, 6, -1, 10, 2), 1.0, 0, EPSILON),
+    ReleasedHistogram((9590, 3083, 2294, 1433, 820, 410, 220, 81, 30, 6, -2, 2, 6, -1, 10, 2), 1.0, 0, EPSILON),
 )
 COST = Tuned(
     "clinic.visit",
     "cost",
-    ReleasedHistogram(None, (-4, 2, 0, 3, 1, 172, 704, 1696, 2869, 60, -2, 8, 0, 3), 5000.0, -8, EPSILON),
+    ReleasedHistogram((-4, 2, 0, 3, 1, 172, 704, 1696, 2869, 60, -2, 8, 0, 3), 5000.0, -8, EPSILON),
 )
-NOBODY = Tuned("visit", "days", ReleasedHistogram(12, (3, -1, 2, 0), 30.0, -8, EPSILON))
-BEYOND = Tuned("visit", "minutes", ReleasedHistogram(0, (300, 0, 0, 200), 60.0, -8, EPSILON))
+NOBODY = Tuned("visit", "days", ReleasedHistogram((3, -1, 2, 0), 30.0, -8, EPSILON))
+BEYOND = Tuned("visit", "minutes", ReleasedHistogram((300, 0, 0, 200), 60.0, -8, EPSILON))
 
 
 def shown() -> str:

@@ -167,6 +167,9 @@ class FakeKeys:
     def accounts(self, analyst: str | None = None) -> tuple[AccountBalance, ...]:
         return self.remaining_questions("ada").accounts
 
+    def analysts(self) -> tuple[Analyst, ...]:
+        return (Analyst("ada", "analyst", None, True),)
+
     def vitals(self) -> Vitals:
         return Vitals(entries=12, crashed=1, failed=2, head_age_hours=3)
 

@@ -36,6 +36,13 @@ def test_a_budget_that_was_changed_later_is_told_with_the_command_that_grants_it
     )
 
 
+def test_nobody_is_told_to_grant_what_is_spent_already() -> None:
+    account = AccountBalance("dataset", Grant(100.0), 2.0, 0.0, None, spent_epsilon=98.0)
+    found = dataset_budget(replace(demo_policy(), budgets=Budgets(dataset=BudgetPolicy(50.0))), [account])
+    assert found is not None and found.next_step is not None
+    assert found.next_step.startswith("epsilon 98 is spent, so that budget would refuse every question: write into")
+
+
 def test_a_budget_without_an_account_bounds_nobody() -> None:
     told = said(BudgetPolicy(5.0, 1e-6, "zcdp", window_days=7.0, event_delta=1e-7))
     assert told is not None and told[0].startswith("there is no such account, so nothing bounds")

@@ -65,6 +65,23 @@ def test_a_row_is_weak_whose_interval_is_wider_than_its_value() -> None:
     answer = response(plan, LETTERS, [noisy_answer([-1, 10, 11, 0], reach=5.25)], BUDGET, "r")
     assert (answer.low_precision, answer.clipped) == ((True, True, False, True), (False,) * 4)
     assert any("3 of 4 rows (low_precision)" in note for note in answer.notes)
+    far_below = response(plan, LETTERS, [noisy_answer([-100] * 4, reach=5.0)], BUDGET, "r")
+    assert far_below.low_precision == (True,) * 4, "it is shown as 0"
+
+
+def test_a_sum_has_no_upper_end_if_as_many_people_may_be_overlooked_as_it_has() -> None:
+    """Signal 1/4: the overlooked people have as much at tau as the value has. A count keeps its end."""
+    plan, whole = answer_plan(X, types=["float8"]), answer_plan(X, types=["int8"])
+    assert not plan.releases[0].whole
+    whole = replace(whole, releases=(replace(whole.releases[0], whole=True),))
+    for signal, end in ((0.25, None), (0.26, 41.0 + 40 / 1.04)):
+        noisy = noisy_answer([40], signal=[signal], reach=1.0)
+        answer = response(plan, PLAIN, [noisy], BUDGET, "r")
+        assert answer.clipped == (True,)
+        summed = answer.intervals[0][0]
+        assert summed is not None and (summed.low, summed.high) == (39.0, end if end is None else pytest.approx(end))
+        counted = response(whole, PLAIN, [noisy], BUDGET, "r").intervals[0][0]
+        assert counted is not None and counted.high is not None
 
 
 def test_of_a_lower_bound_a_row_is_weak_that_may_be_0() -> None:

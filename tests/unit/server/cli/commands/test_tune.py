@@ -117,8 +117,8 @@ def test_a_measure_alone_is_named(policy: Path, run: Run, capsys: Capture) -> No
     )
     rows = json.loads(capsys.readouterr().out)
     assert {one["measure"] for one in rows} == {"visit.rows"}
-    assert rows[0] == {"measure": "visit.rows", "above": None, "up_to": 0.0, "people": 100}
-    assert {one["up_to"]: one["people"] for one in rows if one["people"]} == {0.0: 100, 1.0: 350, 16.0: 50}
+    assert rows[0] == {"measure": "visit.rows", "above": 0.0, "up_to": 1.0, "people": 350}
+    assert {one["up_to"]: one["people"] for one in rows if one["people"]} == {1.0: 350, 16.0: 50}
     assert run("tune", "--policy", str(policy), "--measure", "cost") == 1
     assert "it measured visit.rows" in capsys.readouterr().err
 
