@@ -41,6 +41,15 @@ from server.errors import (
 )
 
 _CONNECT_TIMEOUT_S = 10
+_WHY_NOT = (
+    ("authentication failed", ": it refuses the role or its password"),
+    ('role ".*" does not exist', ": it has no such role"),
+    ('database ".*" does not exist', ": the server has no such database"),
+    ("Connection refused|No such file", ": nothing listens on this host and port"),
+    ("could not translate host name|Name or service not known", ": the host is unknown"),
+)
+"""By words of libpq's message, the reason for an administrator. Nothing of the message itself is passed on."""
+
 _UNREACHABLE = (
     "check that it runs, and the host, port, database, role and password of its URL; variables such as PGHOST are"
     " ignored"
@@ -282,7 +291,9 @@ def _connection(url: str, statement_ms: int, settings: Mapping[str, str]) -> psy
         hint = "write postgresql://ROLE:PASSWORD@HOST/DATABASE"
         raise ConfigurationInvalid("the database URL is not a valid PostgreSQL URL", hint=hint) from None
     except psycopg.OperationalError as error:
-        raise BackendUnavailable("the database cannot be reached", hint=_UNREACHABLE) from error
+        said = str(error)
+        why = next((why for words, why in _WHY_NOT if re.search(words, said)), "")
+        raise BackendUnavailable(f"the database cannot be reached{why}", hint=_UNREACHABLE) from error
     if connection.info.parameter_status("server_encoding") != "UTF8":
         connection.close()
         hint = "use a database with the encoding UTF8"

@@ -322,4 +322,7 @@ def accept(
             message = "not confirmed; the old policy stays in force"
             raise CommandFailed(message, hint=hint, exit_code=ExitCode.REFUSED)
         put_in_force(change, ledger, act(reason), confirmed=change.hash)
-    tell(f"The policy {prepared.file.policy.hash} is accepted. A running proxy applies it at SIGHUP or a reload.")
+    tell(
+        f"The policy {prepared.file.policy.hash} is accepted. A running proxy applies it at SIGHUP or a reload. "
+        "Questions are then measured and charged again: a cached answer belongs to the policy of its time."
+    )
