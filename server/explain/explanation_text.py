@@ -35,6 +35,10 @@ def explanation_facts(explanation: Explanation) -> Iterator[tuple[str, str]]:
         yield REFUSED, str(explanation.cannot_pay)
     for label, noise in explanation.expected_noise:
         ratio = noise_ratio(noise)
+        if len(noise) == 1:
+            ((tau, half_width),) = noise
+            yield f"noise of {label}", f"95% within {half_width:,.6g}, for the contribution bound {tau:,.6g}"
+            continue
         if ratio is not None:
             yield f"noise of {label}", f"95% within {ratio:,.4g} times the contribution bound that will be chosen"
             continue

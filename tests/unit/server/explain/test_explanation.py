@@ -57,6 +57,13 @@ def test_every_statement_over_private_rows_is_shown() -> None:
     assert explained("SELECT count(distinct l_suppkey) FROM lineitem").rewritten_sql.count("SELECT ") == 1
 
 
+def test_noise_is_a_number_if_the_contribution_bound_is_known() -> None:
+    (known,) = facts(explained("SELECT count(distinct c_custkey) FROM customer"), "noise of count(distinct c_custkey)")
+    assert known.endswith("for the contribution bound 1") and "will be chosen" not in known
+    (chosen,) = facts(explained("SELECT count(*) FROM orders"), "noise of count(*)")
+    assert chosen.endswith("times the contribution bound that will be chosen")
+
+
 def test_what_completion_adds_is_marked() -> None:
     shown = explained(LINES)
     assert [(table.table, table.join, table.added) for table in shown.tables] == [
