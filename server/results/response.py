@@ -433,8 +433,9 @@ def _clipped_rows(
         share = np.where(lacks > (alone.high - alone.low) / 2, _CLIPPED_BEYOND_NOISE, CLIPPED_SHARE)
         cut |= ~(lacks <= share * np.abs(column.value))[groups]
         value = output.expression
-        if isinstance(value, ReleasedValue):
-            cut |= noisy[value.release].signal[groups] <= 0
+        if isinstance(value, ReleasedValue):  # of a value of 0 every part is 0, whatever may be missing
+            one = noisy[value.release]
+            cut |= ((one.signal <= 0) | ((one.values == 0) & one.may_be_clipped))[groups]
     return cut
 
 

@@ -7,6 +7,7 @@ import json
 import os
 import pkgutil
 import sys
+import time
 from pathlib import Path
 
 from rich.console import Console
@@ -37,8 +38,10 @@ def main(names: list[str]) -> int:
         if parts := getattr(module, "PARTS", None):
             _run_parts(console, name, parts, quick=quick, shorter=shorter)
             continue
+        begun = time.monotonic()
         rows: list[Row] = module.run(quick=quick)
-        _store(name, rows, partial=shorter or bool(os.environ.get("CASES")))
+        took = round(time.monotonic() - begun)
+        _store(name, rows, took, partial=shorter or bool(os.environ.get("CASES")))
         _show(console, name, rows)
     return 0
 
@@ -64,13 +67,14 @@ def _is_done(name: str) -> bool:
     return all(one.get("commit") == commit() for one in measured) and not commit().endswith("-dirty")
 
 
-def _store(name: str, rows: list[Row], partial: bool) -> None:
+def _store(name: str, rows: list[Row], took_s: int, partial: bool) -> None:
     """Write results/NAME.json; a quick run, or a part of one, goes beside it and replaces nothing."""
     document = {
         "benchmark": name,
         "commit": commit(),
         "machine": machine(),
         "date": today(),
+        "took_s": took_s,
         "rows": [row.as_json() for row in rows],
     }
     _file(name, partial).write_text(json.dumps(document, indent=1) + "\n")

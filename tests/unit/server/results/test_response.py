@@ -69,6 +69,13 @@ def test_a_row_is_weak_whose_interval_is_wider_than_its_value() -> None:
     assert far_below.low_precision == (True,) * 4, "it is shown as 0"
 
 
+def test_a_value_of_0_is_marked_if_its_answer_may_be_clipped() -> None:
+    """Noise of whole numbers makes 0 often, and a part of 0 is 0."""
+    plan = answer_plan(KEY, X, types=["text", "int8"], keys=["text"])
+    noisy = noisy_answer([0, 0, 9, 9], signal=[0.5, 9.0, 0.5, 9.0], reach=1.0)
+    assert response(plan, LETTERS, [noisy], BUDGET, "r").clipped == (True, False, True, False)
+
+
 def test_a_sum_has_no_upper_end_if_as_many_people_may_be_overlooked_as_it_has() -> None:
     """Signal 1/4: the overlooked people have as much at tau as the value has. A count keeps its end."""
     plan, whole = answer_plan(X, types=["float8"]), answer_plan(X, types=["int8"])
