@@ -117,7 +117,7 @@ def test_tools_cut_time_as_they_do() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cells", "halves", "clipped", "expected"),
+    ("cells", "halves", "cut", "expected"),
     [
         ([(100.0,)], [5.0], (), 0.05),
         ([(-100.0,)], [5.0], (), 0.05),
