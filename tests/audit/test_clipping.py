@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from privacy.entropy import Entropy
 from privacy.mechanisms.budget import ConcentratedBudget, PureBudget
 from privacy.mechanisms.clip import Clip
+from privacy.mechanisms.gem import CAPPED_SELECTION
+from privacy.mechanisms.scores import ExceedanceScores
 from privacy.mechanisms.selection import SelectionSettings, noisy_choice
 from privacy.mechanisms.unit_vectors import UnitVectors, step_of
 from privacy.thresholds import Thresholds
@@ -98,25 +100,32 @@ SCORES = SelectionSettings(0.5, rarity=8.0).exceedance_scores(Thresholds(0, 1), 
 CROWD = np.array([2, 0])
 """Both thresholds are about as good: one unit more that exceeds the first tells the most."""
 
+CAPPED = CAPPED_SELECTION.exceedance_scores(Thresholds(0, 1), 3.0, 1.0)
+"""The scores up to a policy's clip, if noise is worth three units. Of four that exceed the first, both are as good."""
+
 CHOICES = examples(200_000, 400_000)
 
 
-def chosen(unit: int, entropy: Entropy | None = None) -> float:
+def chosen(
+    unit: int, entropy: Entropy | None = None, scores: ExceedanceScores = SCORES, crowd: NDArray[np.int64] = CROWD
+) -> float:
     """A lower bound on epsilon of the choice alone, in which a unit counts so many times; each group is a run."""
     source = SimulatedEntropy(seed=20261128) if entropy is None else entropy
 
     def of(counts: NDArray[np.int64]) -> Outputs:
         table = np.broadcast_to(counts, (CHOICES, 2))
-        answer = TabulatedAnswer(np.zeros((CHOICES, 2), np.int64), SCORES.thresholds, exceedances=table)
-        return plain(noisy_choice(answer, SCORES, Fraction(1), source).index)
+        answer = TabulatedAnswer(np.zeros((CHOICES, 2), np.int64), scores.thresholds, exceedances=table)
+        return plain(noisy_choice(answer, scores, Fraction(1), source).index)
 
-    return epsilon_lower_bound(of(np.add(CROWD, [unit, 0])), of(CROWD), FAILURE_PROBABILITY)
+    return epsilon_lower_bound(of(np.add(crowd, [unit, 0])), of(crowd), FAILURE_PROBABILITY)
 
 
 def test_the_choice_spends_what_it_may() -> None:
     assert 0.6 < chosen(1) <= 1.0
+    assert 0.6 < chosen(1, scores=CAPPED, crowd=2 * CROWD) <= 1.0
 
 
 def test_catches_a_choice_with_less_noise_and_a_unit_that_counts_twice() -> None:
     assert chosen(1, WeakerNoise(SimulatedEntropy(9), geometric=0.5)) > 1.0
     assert chosen(2) > 1.0
+    assert chosen(2, scores=CAPPED, crowd=2 * CROWD) > 1.0
