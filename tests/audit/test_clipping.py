@@ -101,7 +101,7 @@ CROWD = np.array([2, 0])
 """Both thresholds are about as good: one unit more that exceeds the first tells the most."""
 
 CAPPED = CAPPED_SELECTION.exceedance_scores(Thresholds(0, 1), 3.0, 1.0)
-"""The scores up to a policy's clip, if noise is worth three units. Of four that exceed the first, both are as good."""
+"""The scores up to a policy's clip, if noise is worth three units: beside four that exceed the first, a draw."""
 
 CHOICES = examples(200_000, 400_000)
 

@@ -58,7 +58,9 @@ def test_every_statement_over_private_rows_is_shown() -> None:
 
 
 def test_noise_is_a_number_if_the_contribution_bound_is_known() -> None:
-    (known,) = facts(explained("SELECT count(distinct c_custkey) FROM customer"), "noise of count(distinct c_custkey)")
+    (known,) = facts(
+        explained("SELECT count(distinct c_custkey) FROM customer"), "noise of count(distinct c_custkey)"
+    )
     assert known.endswith("for the contribution bound 1") and "will be chosen" not in known
     (chosen,) = facts(explained("SELECT count(*) FROM orders"), "noise of count(*)")
     assert chosen.endswith("times the contribution bound that will be chosen")
