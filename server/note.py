@@ -11,7 +11,7 @@ from server.query import Cell, Interval, QueryResponse
 
 NoteKind = Literal["plain", "confidence", "order", "bound", "groups", "exceeding"]
 """`confidence`: why the intervals' confidence is lower. `order`: which neighbours the noise does not separate.
-`bound`: which extremes are an end of their declared range. `groups`: which rows are in no group, and so in no total.
+`bound`: which extremes are an end of their declared range. `groups`: that rows with NULL are in no group and no total.
 `exceeding`: how many people have more than counts. `plain`: anything else.
 """
 
@@ -57,7 +57,7 @@ PRACTICE = "This is practice: the rows are made up, and your budget is not charg
 
 def one_note(answer: QueryResponse) -> str:
     """The one note of an answer: what may be missing, or else what the intervals cover and where noise hides the
-    value. Then how many people have more than counts, whether noise chose the rows, and which rows are in no group.
+    value. Then how many people have more than counts, whether noise chose the rows, and that NULL is in no group.
     A practice answer says so first.
 
     Returns: for an answer without noise, the reason; empty if there is nothing to say.

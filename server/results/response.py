@@ -482,7 +482,10 @@ def _notes(
     yield _coverage_note(plan, domain, noisy)
     yield from _exceeding_notes(plan, noisy)
     yield from plan.notes
-    yield from (Note(said, "groups") for said in dict.fromkeys(key.omitted for key in plan.group_keys) if said)
+    for said in filter(None, dict.fromkeys(key.omitted for key in plan.group_keys)):
+        yield Note(
+            said, "groups" if "NULL" in said else "plain"
+        )  # other values may be missing in nearly every answer
     if plan.bounds.rule is not None and _leaves_out(plan, domain, plan.bounds.rule):
         yield from _rule_notes(plan, domain, plan.bounds.rule)
     yield from _selection_notes(plan, domain)
