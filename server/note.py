@@ -11,8 +11,8 @@ from server.query import Cell, Interval, QueryResponse
 
 NoteKind = Literal["plain", "confidence", "order", "bound", "groups", "exceeding"]
 """`confidence`: why the intervals' confidence is lower. `order`: which neighbours the noise does not separate.
-`bound`: which extremes are an end of their declared range. `groups`: that rows with NULL are in no group and no total.
-`exceeding`: how many people have more than counts. `plain`: anything else.
+`bound`: which extremes are an end of their declared range. `groups`: that rows with NULL are in no group, so in no
+total. `exceeding`: how many people have more than counts. `plain`: anything else.
 """
 
 
