@@ -6,6 +6,7 @@ import tempfile
 from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
+from statistics import median
 
 from server.pipeline import Pipeline
 from server.query import QueryRequest, QueryResponse
@@ -61,13 +62,14 @@ def _measured(clinic: GrowingClinic, loads: int) -> list[Row]:
         anew.append(whole.epsilon)
         month = day.month - 1
         widths.append(_width(divided, month) / _width(whole, month))
+    assert sum(anew) == loads * EPSILON, "nothing is kept of a question that is asked as a whole"
     gained = sum(anew) / sum(kept)
     name = f"{loads} daily loads, counts by month at epsilon {EPSILON:g}"
     return [
         Row(name, "epsilon, every load asked as a whole", sum(anew), "1"),
         Row(name, "epsilon, closed months kept", sum(kept), "1"),
         Row(name, "times less", gained, "1", least=_LEAST),
-        Row(name, "width of the open month's interval, beside a whole question's", sum(widths) / len(widths), "1"),
+        Row(name, "width of the open month's interval, beside a whole question's", median(widths), "1"),
     ]
 
 
@@ -88,7 +90,7 @@ def _without(pipeline: Pipeline) -> Pipeline:
     """The same, which looks for nothing that is kept of closed periods."""
     other = replace(pipeline)
     days = replace(pipeline.deciding.days)
-    days.__dict__["promised"] = False
+    days.__dict__["append_only"] = False
     other.__dict__["deciding"] = replace(pipeline.deciding, days=days)
     return other
 
