@@ -46,7 +46,7 @@ _WHY_NOT = (
     ('role ".*" does not exist', ": it has no such role"),
     ('database ".*" does not exist', ": the server has no such database"),
     ("Connection refused|No such file", ": nothing listens on this host and port"),
-    ("could not translate host name|Name or service not known", ": the host is unknown"),
+    ("could not translate host name|failed to resolve host", ": the host is unknown"),
 )
 """By words of libpq's message, the reason for an administrator. Nothing of the message itself is passed on."""
 

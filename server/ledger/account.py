@@ -218,8 +218,9 @@ def _of_answers(account: AccountBalance) -> str:
     grant, periods = account.grant, account.periods
     whole = privacy_text(grant.epsilon, grant.delta)
     if account.overspent is not None and periods is None:
-        spent = privacy_text(*account.overspent)
-        return f"{spent}, which was spent before the grant was lowered to {whole}"
+        whole = f"{privacy_text(*account.overspent)}, which was spent before the grant was lowered to {whole}"
+        if grant.window_s is None:
+            return whole
     if grant.window_s is not None:
         every = f"{grant.window_s / _DAY_S:.6g} days" if grant.window_s >= _DAY_S else f"{grant.window_s} seconds"
         return f"{whole} in every {every}; in total nothing bounds it: k windows are k budgets"

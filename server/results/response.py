@@ -483,9 +483,8 @@ def _notes(
     yield from _exceeding_notes(plan, noisy)
     yield from plan.notes
     for said in filter(None, dict.fromkeys(key.omitted for key in plan.group_keys)):
-        yield Note(
-            said, "groups" if "NULL" in said else "plain"
-        )  # other values may be missing in nearly every answer
+        # Other values than NULL may be missing in nearly every answer with a declared domain.
+        yield Note(said, "groups" if "NULL" in said else "plain")
     if plan.bounds.rule is not None and _leaves_out(plan, domain, plan.bounds.rule):
         yield from _rule_notes(plan, domain, plan.bounds.rule)
     yield from _selection_notes(plan, domain)
