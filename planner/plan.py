@@ -406,6 +406,7 @@ class Plan:
       reason: one sentence on the choice of the mechanism, for EXPLAIN.
       fingerprint: of the schema that the plan was made for.
       policy_hash: of the policy that the plan was made for.
+      relied_on: hash of that part of the policy on which its answer depends.
       bounds: the most that one unit contributes.
       sampling: how the join tuples are sampled; None reads them all.
       selection: which groups are shown; None shows all.
@@ -428,6 +429,7 @@ class Plan:
     reason: str
     fingerprint: str
     policy_hash: str
+    relied_on: str
     bounds: UnitBounds = UnitBounds()
     sampling: SamplingPlan | None = None
     selection: GroupSelection | None = None

@@ -7,7 +7,6 @@ way to read others. So an answer is a function of public facts, fresh noise, and
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 import tempfile
 import threading
@@ -94,8 +93,8 @@ class Practice:
     def of(self, analyst: str) -> PracticePipeline:
         """The pipeline of one analyst, whose account has the grant of the real ledger.
 
-        Rows are the same for all. Answers are not: a policy of another hash has other answers, so nobody learns for
-        free what others have asked.
+        Rows are the same for all. Answers are not: a policy has one audience, so nobody learns for free what others
+        have asked.
 
         Raises: UnknownAnalyst; errors of the real ledger.
         Cost: the first call reads the public tables and draws the rows, for a second or two.
@@ -105,9 +104,7 @@ class Practice:
             if analyst not in self._own:
                 own = next(one for one in self.real.ledger.accounts(analyst) if one.name == analyst_account(analyst))
                 shared.ledger.add_analyst(analyst, key_hash(analyst), 1.0, 0.0, act=_ACT, grant=own.grant)
-                policy = replace(shared.policy)
-                name = hashlib.sha256(f"{shared.policy.facts_hash} {analyst}".encode()).hexdigest()
-                policy.__dict__.update(hash=name, facts_hash=name)
+                policy = replace(shared.policy, audience=analyst)
                 renew = partial(_renewed, shared.ledger, analyst, own.grant)
                 self._own[analyst] = replace(shared, policy=policy, renew=renew)
             return self._own[analyst]

@@ -210,7 +210,7 @@ def answer_key(plan: Plan, query: BackendQuery, time_grain: str, data_version: i
     sampling, chosen = plan.sampling, plan.selection
     document = {
         "version": _VERSION,
-        "policy": plan.policy_hash,
+        "policy": plan.relied_on,
         "data_version": data_version,
         "time_grain": time_grain,
         "read": query.what_is_read(),

@@ -22,7 +22,7 @@ from sqlglot import exp
 
 from planner.binding.aggregates import Aggregates
 from planner.binding.bound_query import BoundQuery
-from planner.binding.conditions import required, without_unread
+from planner.binding.conditions import absent_rows, required, without_unread
 from planner.binding.derived_columns import is_star, meant_sql
 from planner.binding.flattened import Flattened, check_connected
 from planner.binding.from_clause import bind_rows, may_be_per_person
@@ -269,10 +269,12 @@ class _Answer(ReleasedClauses):
         written = (key.written for key in self._groups.keys)
         check_beside_public(self._flat, written, self._aggregates.arguments)
         tables, predicates = required(self._scope.tables, self._flat.predicates)
+        read = [*self._read()]
+        tables, predicates, absent = absent_rows(without_unread(tables, predicates, read), predicates, read)
         query = BoundQuery(
-            tables=without_unread(tables, predicates, self._read()),
+            tables=tables,
             predicates=predicates,
-            semi_joins=tuple(self._flat.semi_joins),
+            semi_joins=(*self._flat.semi_joins, *absent),
             keys=tuple(self._groups.keys),
             aggregates=tuple(self._aggregates.found),
             display=Display(

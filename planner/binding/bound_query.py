@@ -275,6 +275,12 @@ class BoundQuery:
         """The entries of FROM, and those of the semi-joins."""
         return [*self.tables, *(entry for one in self.semi_joins for entry in one.tables)]
 
+    @property
+    def relations(self) -> set[str]:
+        """The names of all tables that it reads, also within per-person subqueries."""
+        selects = [one for entry in self.all_tables if entry.person is not None for one in entry.person.selects]
+        return {entry.table.name for entry in self.all_tables}.union(*(one.query.relations for one in selects))
+
     @cached_property
     def _by_alias(self) -> dict[str, BoundTable]:
         return {entry.alias: entry for entry in self.tables}

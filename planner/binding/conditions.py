@@ -9,14 +9,25 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from enum import Enum
+from functools import partial
 from itertools import pairwise
 from operator import itemgetter
 
 from sqlglot import exp
 
-from planner.binding.bound_query import BoundTable
+from planner.binding.bound_query import BoundSemiJoin, BoundTable
 from planner.binding.scope import Scope
-from planner.sql.trees import MIRRORED, Age, TextDate, children, column_ref, columns_of, copied
+from planner.sql.trees import (
+    MIRRORED,
+    Age,
+    TextDate,
+    bound_column,
+    children,
+    column_ref,
+    columns_of,
+    copied,
+    replaced,
+)
 
 _Key = tuple[bool, tuple[str, ...]]
 
@@ -183,6 +194,65 @@ def required(
             predicates += entry.outer or ()
             tables[place] = replace(entry, outer=None, optional=False)
     return tuple(tables), normal_form(predicates)
+
+
+def absent_rows(
+    tables: Sequence[BoundTable], predicates: Sequence[exp.Expr], read: Sequence[exp.Expr]
+) -> tuple[tuple[BoundTable, ...], tuple[exp.Expr, ...], tuple[BoundSemiJoin, ...]]:
+    """Make NOT EXISTS of optional rows that must be absent: `LEFT JOIN t ON p WHERE t.id IS NULL`.
+
+    A row of t that is there has no NULL in a column that is never NULL, or that ON compares. So a tuple passes where
+    there is none, and once. The join stays if something else reads t, or if ON reads other optional rows.
+
+    Returns: tables, conditions and semi-joins of the question.
+    """
+    kept, found = list(tables), []
+    optional = {entry.alias for entry in tables if entry.optional}
+    for entry in reversed(tables):
+        plain = entry.optional and entry.person is None and entry.sample is None and entry.label is None
+        on = entry.outer or ()
+        tests = [one for one in predicates if entry.alias in _aliases([one])]
+        wanted = [_wants_null(one) for one in tests]
+        beside = [*read, *(one for other in kept if other != entry for one in other.outer or ())]
+        alone = entry.alias not in _aliases(beside) and not _aliases(on) & (optional - {entry.alias})
+        if plain and alone and None not in wanted and not _never_null(entry).isdisjoint(wanted):
+            kept.remove(entry)
+            predicates = [one for one in predicates if one not in tests]
+            alias = f"{entry.alias}_none"  # no owner that a proof adds has such a name
+            inside = (replace(entry, alias=alias, outer=None, optional=False),)
+            conditions = normal_form(replaced(one, partial(_renamed, entry.alias, alias)) for one in on)
+            found.append(BoundSemiJoin(inside, conditions, True, _ANTI, entry.position))
+    return tuple(kept), tuple(predicates), tuple(found)
+
+
+_ANTI = "LEFT JOIN with IS NULL"
+
+
+def _renamed(old: str, new: str, node: exp.Expr) -> exp.Expr | None:
+    return bound_column(new, node.name) if isinstance(node, exp.Column) and node.table == old else None
+
+
+def _aliases(conditions: Iterable[exp.Expr]) -> set[str]:
+    return {column.table for one in conditions for column in columns_of(one)}
+
+
+def _wants_null(condition: exp.Expr) -> str | None:
+    """Return the name of the column that a condition wants to be NULL; None for other conditions."""
+    wanted = isinstance(condition, exp.Is) and isinstance(condition.expression, exp.Null)
+    tested = condition.this.unnest() if wanted and not condition.args.get("negate") else None
+    return tested.name if isinstance(tested, exp.Column) else None
+
+
+def _never_null(entry: BoundTable) -> set[str]:
+    """Return the columns that are not NULL in any row that a LEFT JOIN finds."""
+    compared = {
+        side.name
+        for one in entry.outer or ()
+        if isinstance(one, exp.EQ)
+        for side in (one.this, one.expression)
+        if isinstance(side, exp.Column) and side.table == entry.alias
+    }
+    return compared | {column.name for column in entry.table.columns if not column.nullable}
 
 
 def without_unread(

@@ -40,6 +40,7 @@ from planner.planning.mechanism_choice import (
 from planner.planning.person_tables import with_person_tables
 from planner.planning.releases import Releases, beyond_notes, clamped_notes, equal_share, releases, with_units_beyond
 from planner.planning.sampling import along_a_tree, sampled_tree, sampling_plan
+from planner.policy.ownership import ownership
 from planner.policy.policy import Policy
 from planner.released_expression import ReleasedExpression, as_measured, substitute
 from planner.rewriting.compact_tuples import sample_rows
@@ -90,6 +91,7 @@ def list_groups(bound: BoundQuery, schema: Schema, policy: Policy, delta: float)
         reason=_REASON if bound.keys else _COUNTED_PUBLICLY,
         fingerprint=schema.fingerprint,
         policy_hash=policy.hash,
+        relied_on="",
     )
     check_size(plan.domains, plan.columns)
     return plan
@@ -142,13 +144,14 @@ def _plan(
     at_most: float | None,
 ) -> Plan:
     catalog, contract = schema, policy
+    relied_on = policy.relied_on(ownership(schema, policy).owners(bound.relations))
     persons = with_person_tables(bound, schema, policy)
     bound, schema, policy = persons.query, persons.schema, persons.policy
     lists = not bound.aggregates
     if lists:
         named = list_groups(bound, schema, policy, granted_delta(delta, policy))
         if named is not None:
-            return replace(named, fingerprint=catalog.fingerprint, policy_hash=contract.hash)
+            return replace(named, fingerprint=catalog.fingerprint, policy_hash=contract.hash, relied_on=relied_on)
         bound = replace(bound, aggregates=(_ROWS,))
     bound, kept = with_own_rows(bound, schema, policy)
     found = provenance(bound, schema, policy)
@@ -232,6 +235,7 @@ def _plan(
         reason=" ".join(filter(None, [_reason(choice, circumstances, released, selected) + _held(times), unused])),
         fingerprint=catalog.fingerprint,
         policy_hash=contract.hash,
+        relied_on=relied_on,
         bounds=replace(limited, kinds=kinds, tuples=tuples, assumed=at_most),
         sampling=sampling,
         selection=selection,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from planner.policy.declared import with_declared_keys
@@ -103,13 +103,11 @@ class Ownership:
 
     def reached(self, tables: Iterable[str]) -> frozenset[str]:
         """These tables, and all that their references lead to: what is proved of rows rests on the keys of these."""
-        seen, waiting = set[str](), [*tables]
-        while waiting:
-            name = waiting.pop()
-            if name not in seen:
-                seen.add(name)
-                waiting += [key.references for key in self.foreign_keys(name)]
-        return frozenset(seen)
+        return _led_to(tables, self.foreign_keys)
+
+    def owners(self, tables: Iterable[str]) -> frozenset[str]:
+        """These tables, and all through which their rows are owned."""
+        return _led_to(tables, self.owning_keys)
 
     def paths(self) -> tuple[str, ...]:
         """Units and owning foreign keys, a sentence each, for administrators to compare."""
@@ -144,6 +142,16 @@ class Ownership:
                     seen.add(key.references)
                     stack.append(key.references)
         return seen
+
+
+def _led_to(tables: Iterable[str], keys: Callable[[str], Iterable[ForeignKey]]) -> frozenset[str]:
+    seen, waiting = set[str](), [*tables]
+    while waiting:
+        name = waiting.pop()
+        if name not in seen:
+            seen.add(name)
+            waiting += [key.references for key in keys(name)]
+    return frozenset(seen)
 
 
 def is_open(schema: Schema, policy: Policy, table: str, column: str) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from datetime import date
 from functools import cached_property
@@ -199,8 +199,11 @@ class DeclaredForeignKey:
 _NO_PART = frozenset({"mirror", "practice", "question_key_file"})
 """Fields outside the hash: no answer and no charge depends on them."""
 
+_BESIDE_ANSWERS = {"ledger_path", "budgets", "database_limits", "side_channels", "epsilon", "max_epsilon", "delta"}
+"""Fields that decide whether a question is answered, and at what charge. Its plan holds the charge."""
 
-def _content(value: object) -> object:
+
+def _content(value: object) -> Any:
     """The settings that differ from their defaults, so that a new setting changes no older policy's hash."""
     if is_dataclass(value):
         set_ = ((one, getattr(value, one.name)) for one in fields(value) if one.name not in _NO_PART)
@@ -208,6 +211,10 @@ def _content(value: object) -> object:
     if isinstance(value, Mapping):
         return {name: _content(held) for name, held in value.items()}
     return [_content(held) for held in value] if isinstance(value, tuple) else value
+
+
+def _sha256(content: object) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def _default(one: Field[Any]) -> object:
@@ -246,6 +253,7 @@ class Policy:
       discover: may partition selection find group keys in every private column that does not say `discover = false`?
         Any column would be (epsilon, delta)-DP. But delta is then the chance that an answer shows a value that one
         person alone has, word for word. So the administrator decides.
+      audience: on the practice database, the analyst whose own answers alone are free; empty elsewhere.
     """
 
     name: str
@@ -270,6 +278,7 @@ class Policy:
     practice: PracticePolicy = field(default=PracticePolicy())
     question_key_file: str | None = None
     discover: bool = False
+    audience: str = ""
 
     @cached_property
     def namespaces(self) -> tuple[str, ...]:
@@ -297,7 +306,22 @@ class Policy:
     @cached_property
     def facts_hash(self) -> str:
         """SHA-256 of everything that plans rely on: what the file says, and the public facts of `beside`."""
-        return hashlib.sha256(json.dumps(_content(self), sort_keys=True, default=str).encode()).hexdigest()
+        return _sha256(_content(self))
+
+    def relied_on(self, tables: Collection[str]) -> str:
+        """SHA-256 of what answers over some tables depend on, besides their plans: no budgets, limits or charges.
+
+        An answer is free as long as this hash and its plan are the same, so other edits of the policy charge nothing
+        again.
+
+        Args:
+          tables: of the question, and those through which their rows are owned.
+        """
+        file = self.__dict__.get("file", self)
+        read = {name: replace(one, accepted_null_owners=None) for name, one in file.tables.items() if name in tables}
+        keys = [replace(key, accepted_orphans=None) for key in file.foreign_keys if key.table in tables]
+        content = _content(replace(file, tables=read, foreign_keys=tuple(keys)))
+        return _sha256({name: held for name, held in content.items() if name not in _BESIDE_ANSWERS})
 
     @property
     def delta_of_analyst(self) -> float:
@@ -334,7 +358,7 @@ class Policy:
     def beside(self, tables: Mapping[str, TablePolicy]) -> Policy:
         """The same policy with the same hash, with public facts of tables or of per-person subqueries."""
         policy = replace(self, tables={**self.tables, **tables})
-        policy.__dict__["hash"] = self.hash
+        policy.__dict__.update(hash=self.hash, file=self.__dict__.get("file", self))
         return policy
 
     def is_public(self, table: str) -> bool:

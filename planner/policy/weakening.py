@@ -163,6 +163,7 @@ _POLICY: Mapping[str, _Rule] = {
     "database_limits": _harmless,  # they bound cost; the noise does not depend on them
     "mirror": _harmless,  # the same rows in another place
     "practice": _harmless,  # rows that are made up
+    "audience": _harmless,  # of answers over them
     "question_key_file": _harmless,  # encrypted question texts in the ledger, no rows
     "time_grain": _harmless,
     "groups_per_unit": _harmless,  # enforced by leaving rows out, and the noise fits

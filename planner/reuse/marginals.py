@@ -145,7 +145,7 @@ def marginal(plan: Plan) -> Marginal:
         tuple((owner.relation, owner.key.sql()) for owner in plan.owners),
         tuple(map(_weighed, plan.releases)),
         plan.bounds.assumed,
-        plan.policy_hash,
+        plan.relied_on,
         plan.fingerprint,
     )
     return Marginal(counted, axes, frozenset(key.key.sql() for key in plan.group_keys if key.omitted is not None))

@@ -119,7 +119,7 @@ class Outline:
     """What is known of a cached answer's question without its text.
 
     Attributes:
-      rows: hash of the join without conditions, and of the owners of its tuples.
+      rows: hash of the join without conditions, of the owners of its tuples, and of what the policy says of both.
       data_version: of the data that it was measured over.
       conditions: hash of each condition of WHERE, sorted, in normal form.
       keys: of GROUP BY, in order.
@@ -182,7 +182,7 @@ def outline(
 
 
 def rows(plan: Plan) -> str:
-    """Hash the rows that a question reads before its conditions, and their owners."""
+    """Hash the rows that a question reads before its conditions, their owners, and what the policy says of them."""
     return rows_of_state(plan, plan.fingerprint)
 
 
@@ -191,7 +191,7 @@ def rows_of_state(plan: Plan, fingerprint: str) -> str:
     joined = plan.source.copy()
     joined.set("where", None)
     owners = [f"{owner.relation}: {owner.key.sql('postgres')}" for owner in plan.owners]
-    return text_hash("\n".join([fingerprint, joined.sql("postgres"), *owners]))
+    return text_hash("\n".join([fingerprint, plan.relied_on, joined.sql("postgres"), *owners]))
 
 
 def renamed(column: DayColumn, ordered: Ordered) -> DayColumn:

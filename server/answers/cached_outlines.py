@@ -28,7 +28,6 @@ class Owned:
       number: of the analyst's charge.
       released: number of the charge that measured it. One number is one draw of noise.
       answer_key: its name in the cache.
-      policy_hash: of the policy at its release.
       epsilon: the charge's.
       outline: of its question.
     """
@@ -36,7 +35,6 @@ class Owned:
     number: int
     released: int
     answer_key: str
-    policy_hash: str
     epsilon: float
     outline: Outline
 
@@ -66,16 +64,15 @@ class CachedOutlines:
             _ANALYSTS, _BYTES, lambda known: _ENTRY_BYTES * max(1, len(known.owned))
         )
 
-    def of(self, analyst: str, policy_hash: str, data_version: int) -> list[Owned]:
-        """Return what the analyst has paid for under a policy and a data version, the newest first.
+    def of(self, analyst: str, data_version: int) -> list[Owned]:
+        """Return what the analyst has paid for under a data version, the newest first.
 
         Cost: one indexed read of the ledger, and one for every new charge; at first `_MOST`.
         """
-        every = self.of_all(analyst, policy_hash)
-        return [one for one in every if one.outline.data_version == data_version]
+        return [one for one in self.of_all(analyst) if one.outline.data_version == data_version]
 
-    def of_all(self, analyst: str, policy_hash: str) -> list[Owned]:
-        """Return what the analyst has paid for under a policy, for all data versions, the newest first.
+    def of_all(self, analyst: str) -> list[Owned]:
+        """Return what the analyst has paid for under all data versions, the newest first.
 
         Cost: as `of`.
         """
@@ -83,8 +80,7 @@ class CachedOutlines:
             known = self._analysts.get(analyst) or self._analysts.put(analyst, _Known())
         with known.lock:
             self._read(known, analyst)
-            found = [one for one in known.owned if one.policy_hash == policy_hash]
-        return sorted(found, key=lambda one: -one.number)
+            return sorted(known.owned, key=lambda one: -one.number)
 
     def _read(self, known: _Known, analyst: str) -> None:
         if not known.begun:
@@ -116,7 +112,7 @@ class CachedOutlines:
         outline = outline_in(cached.answer)
         if outline is None:
             return None
-        return Owned(record.number, cached.number, charge.answer_key, charge.policy_hash, charge.epsilon, outline)
+        return Owned(record.number, cached.number, charge.answer_key, charge.epsilon, outline)
 
 
 def _newest(owned: list[Owned]) -> list[Owned]:

@@ -176,7 +176,7 @@ class Reusing:
         discovered = any(domain.selects_partitions for domain in plan.domains)
         if not plan.releases or plan.selection is not None or plan.sampling is not None or discovered:
             return None
-        owned = self._outlines.of(analyst, plan.policy_hash, question.data_version)
+        owned = self._outlines.of(analyst, question.data_version)
         if not owned:
             return None
         asked = self._asked.get(question.serial) or self._asked.put(question.serial, AskedQuestion(plan))

@@ -189,7 +189,7 @@ def _renew(policy_path: Path, before: Pipeline, act: Act, confirmed: str | None)
     keys = question_keys(policy, policy_path.parent)  # refused before anything is accepted
     shared = check_keys(prepared, before.ledger, act)
     if shared is not None:
-        _log.warning("keys shared", message=shared)
+        _log.warning("keys shared", message=f"{shared}; no question that rests on them is answered")
     note_first(policy, policy_path, before.ledger, act)
     weaker = accept(Change.to(prepared.file, schema, before.ledger), before.ledger, act, confirmed)
     mirror = open_mirror(policy, schema, prepared.url, policy_path.parent, before.ledger)

@@ -142,11 +142,55 @@ def test_a_new_load_ends_it(asked: Ask, ledger: Ledger) -> None:
     assert asked(YEARS, 0.1, "only").derived_from == (2,)
 
 
-def test_another_policy_ends_it(asked: Ask, pipeline: Pipeline, backend: DuckdbBackend, workers: WorkerPool) -> None:
+def edited(before: str, after: str) -> Policy:
+    text = POLICY.replace("max_epsilon = 1.0", "max_epsilon = 20.0\ndelta = 1e-6")
+    assert text.count(before) == 1
+    return parse_policy(text.replace(before, after))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("epsilon = 1.0\n", "epsilon = 2.0\nmin_epsilon = 0.01\n"),
+        ("[privacy_units]", "[budgets.analyst]\nepsilon = 5\n\n[privacy_units]"),
+        ("[ledger]", "seconds = 20\n\n[ledger]"),
+        ("[tables.drug]\npublic = true\n", "[tables.drug]\npublic = true\nrows = 99\n"),
+        ("[tables.visit.columns]", "[tables.visit]\naccepted_null_owners = 7\n[tables.visit.columns]"),
+    ],
+)
+def test_an_edit_that_concerns_other_things_leaves_answers_free(
+    before: str, after: str, asked: Ask, pipeline: Pipeline, backend: DuckdbBackend, workers: WorkerPool
+) -> None:
+    first = asked(MONTHS, epsilon=20.0)
+    other = Pipeline(edited(before, after), backend.schema(), backend, pipeline.ledger, workers)
+    assert other.policy.hash != pipeline.policy.hash
+    again = ask(other, QueryRequest("ada", MONTHS, epsilon=20.0, request_id="r"))
+    assert (again.epsilon, again.rows) == (0.0, first.rows)
+    assert ask(other, QueryRequest("ada", YEARS, epsilon=0.1, request_id="r", reuse="only")).derived_from == (1,)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("came = { range = [2022-01-01, 2024-12-31] }", "came = { range = [2022-01-01, 2025-12-31] }"),
+        ("days = { range = [0, 14] }", "days = { range = [0, 15] }"),
+        ("[tables.visit.columns]", "[tables.visit]\nclip = { rows = 40 }\n[tables.visit.columns]"),
+        ("[tables.patient.columns]", "[tables.patient]\nrows = 9999\n[tables.patient.columns]"),
+        ('patient = "id"', 'patient = "id"\n[groups_per_unit]\npatient = 3'),
+        ("max_epsilon = 20.0", "max_epsilon = 20.0\nminimum_frequency = 5"),
+    ],
+)
+def test_an_edit_of_what_it_relies_on_ends_it(
+    before: str, after: str, asked: Ask, pipeline: Pipeline, backend: DuckdbBackend, workers: WorkerPool
+) -> None:
+    """Of its tables, of those that their keys lead to, and of what holds for everybody."""
     asked(MONTHS, epsilon=20.0)
-    other = Pipeline(policy(min_epsilon="0.01"), backend.schema(), backend, pipeline.ledger, workers)
+    other = Pipeline(edited(before, after), backend.schema(), backend, pipeline.ledger, workers)
     with pytest.raises(NotDerivable):
         ask(other, QueryRequest("ada", YEARS, epsilon=0.1, request_id="r", reuse="only"))
+    assert ask(other, QueryRequest("ada", MONTHS, epsilon=20.0, request_id="r")).epsilon == 20.0
+    charges = pipeline.ledger.charges("ada")
+    assert [one.charge.policy_hash for one in charges] == [pipeline.policy.hash, other.policy.hash]
     same = Pipeline(policy(), backend.schema(), backend, pipeline.ledger, workers)  # another proxy
     assert ask(same, QueryRequest("ada", YEARS, epsilon=0.1, request_id="r", reuse="only")).derived_from == (1,)
 

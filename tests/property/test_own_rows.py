@@ -148,7 +148,7 @@ OTHERS = {
     "LEFT JOIN": "SELECT count(*) FROM person AS p LEFT JOIN visit AS v ON v.x = p.x",
     "two owners": "SELECT count(*) FROM shared s WHERE NOT EXISTS (SELECT 1 FROM shared r WHERE r.id <> s.id"
     " AND r.person = s.person)",
-    "a compared row": "SELECT count(*) FROM visit v WHERE (SELECT p.x FROM person p WHERE p.id = 2) IS NULL",
+    "a compared row": "SELECT count(*) FROM visit v WHERE (SELECT p.x FROM person p WHERE p.id = v.x) IS NULL",
     "IN inside NOT EXISTS": "SELECT count(*) FROM person p WHERE NOT EXISTS (SELECT 1 FROM visit v"
     " WHERE v.person = p.id AND v.x IN (SELECT l.x FROM line l))",
     "a completion's name": "SELECT count(*) FROM line l LEFT JOIN visit v ON v.x = l.x",

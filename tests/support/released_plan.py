@@ -49,6 +49,7 @@ def answer_plan(
         reason="",
         fingerprint="",
         policy_hash="",
+        relied_on="",
     )
 
 

@@ -296,7 +296,7 @@ class DaySums:
 
     def _known_adding(self, whole: _Whole) -> _Adding | None:
         """Return `_adding`, computed once until the analyst has new answers."""
-        owned = self.outlines.of_all(whole.analyst, whole.question.plan.policy_hash)
+        owned = self.outlines.of_all(whole.analyst)
         if not owned:
             return None
         key = whole.question.serial, whole.analyst, owned[0].number, len(owned), whole.noted.version

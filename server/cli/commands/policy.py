@@ -324,5 +324,5 @@ def accept(
         put_in_force(change, ledger, act(reason), confirmed=change.hash)
     tell(
         f"The policy {prepared.file.policy.hash} is accepted. A running proxy applies it at SIGHUP or a reload. "
-        "Questions are then measured and charged again: a cached answer belongs to the policy of its time."
+        "Where it says something else of a question's tables or people, the question is measured and charged again."
     )

@@ -72,6 +72,10 @@ QUESTIONS = (
     " WHERE n = 0",
     "SELECT count(*) FROM users u LEFT JOIN LATERAL (SELECT id, day FROM posts p WHERE p.author = u.id"
     " ORDER BY day DESC, id LIMIT 1) AS l ON true WHERE l.day IS NULL",
+    "SELECT count(*) FROM users u LEFT JOIN posts p ON p.author = u.id AND p.day > '2024-01-15' WHERE p.id IS NULL",
+    "SELECT count(*) FROM users u LEFT JOIN posts p ON p.author = u.id WHERE p.author IS NULL AND p.day IS NULL",
+    "SELECT count(*) FROM users u LEFT JOIN posts p ON p.author = u.id WHERE p.day IS NULL",
+    "SELECT count(*) FROM posts q LEFT JOIN posts p ON p.author = q.author AND p.id > q.id WHERE p.author IS NULL",
 )
 """Where an answer does not depend on the order of equal rows. Rows of nobody are in no answer."""
 

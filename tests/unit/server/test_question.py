@@ -47,15 +47,18 @@ def test_whatever_decides_the_answer_matters() -> None:
         {"sql": COUNT.replace("1995-01-01", "1995-01-02")},
         {"sql": COUNT.replace("orders", "orders TABLESAMPLE BERNOULLI (50)")},
         {"epsilon": 0.5},
-        {"delta": 1e-9, "policy": replace(demo_policy(), delta=1e-6)},
         {"mechanism": "r2t"},
         {"sampling_rate": 0.5},
         {"grain": "hour"},
         {"data_version": 2},
-        {"policy": replace(demo_policy(), max_epsilon=2.0)},
+        {"policy": replace(demo_policy(), groups_per_unit={"customer": 3})},
     ]
     for other in cases:
         assert key(**other) != key(), other  # type: ignore[arg-type]
+
+
+def test_a_delta_that_it_does_not_spend_changes_nothing() -> None:
+    assert key(delta=1e-9, policy=replace(demo_policy(), delta=1e-6)) == key()
 
 
 def test_a_sum_and_a_count_differ() -> None:

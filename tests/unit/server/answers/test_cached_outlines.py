@@ -15,8 +15,8 @@ from tests.support.memory_ledger import MemoryLedger
 from tests.support.released_plan import noisy_answer
 
 
-def charge(analyst: str, key: str, policy: str = "policy", repeats: int | None = None) -> Charge:
-    return Charge(analyst, 1.0, 0.0, "r", policy, "p", "gem", None, key, repeats)
+def charge(analyst: str, key: str, repeats: int | None = None) -> Charge:
+    return Charge(analyst, 1.0, 0.0, "r", "policy", "p", "gem", None, key, repeats)
 
 
 def answer(version: int = 1, *, outlined: bool = True) -> bytes:
@@ -31,14 +31,14 @@ class Desk:
         self.ledger = MemoryLedger({"ada": 100.0, "grace": 100.0})
         self.outlines = CachedOutlines(cast(Ledger, self.ledger))
 
-    def reserve(self, analyst: str, key: str, policy: str = "policy") -> Reservation:
-        return self.ledger.reserve(charge(analyst, key, policy))
+    def reserve(self, analyst: str, key: str) -> Reservation:
+        return self.ledger.reserve(charge(analyst, key))
 
-    def keep(self, analyst: str, key: str, content: bytes, policy: str = "policy") -> None:
-        self.ledger.commit(self.reserve(analyst, key, policy), content)
+    def keep(self, analyst: str, key: str, content: bytes) -> None:
+        self.ledger.commit(self.reserve(analyst, key), content)
 
-    def numbers(self, analyst: str = "ada", version: int = 1, policy: str = "policy") -> list[int]:
-        return [one.number for one in self.outlines.of(analyst, policy, version)]
+    def numbers(self, analyst: str = "ada", version: int = 1) -> list[int]:
+        return [one.number for one in self.outlines.of(analyst, version)]
 
 
 def test_the_newest_first_and_nobody_elses() -> None:
@@ -65,7 +65,7 @@ def test_what_is_bought_is_the_buyers_under_its_own_charge() -> None:
     desk.keep("ada", "a", answer())
     assert desk.numbers("grace") == []
     desk.ledger.commit(desk.ledger.reserve(charge("grace", "a", repeats=1)))
-    (owned,) = desk.outlines.of("grace", "policy", 1)
+    (owned,) = desk.outlines.of("grace", 1)
     assert (owned.number, owned.released) == (2, 1)
 
 
@@ -77,13 +77,12 @@ def test_one_draw_of_noise_is_there_once() -> None:
     assert desk.numbers() == [1]
 
 
-def test_another_load_or_policy_has_its_own() -> None:
+def test_another_load_has_its_own() -> None:
     desk = Desk()
     desk.keep("ada", "a", answer())
-    desk.keep("ada", "b", answer(), policy="other")
-    assert (desk.numbers(), desk.numbers(policy="other"), desk.numbers(version=2)) == ([1], [2], [])
-    desk.keep("ada", "c", answer(2))
-    assert (desk.numbers(), desk.numbers(version=2)) == ([], [3])
+    assert (desk.numbers(), desk.numbers(version=2)) == ([1], [])
+    desk.keep("ada", "b", answer(2))
+    assert (desk.numbers(), desk.numbers(version=2)) == ([], [2])
 
 
 def test_answers_without_an_outline_have_none() -> None:
