@@ -33,7 +33,7 @@ class Kernel(Generic[P, R]):
 
     @cached_property
     def compiled(self) -> Any:
-        """Numba's dispatcher."""
+        """Numba's dispatcher, which compiles the function at its first call."""
         import numba
 
         from privacy.kernel_cache import KernelCache

@@ -150,8 +150,11 @@ class Gem(OfBudget):
     def doubts(self, n_groups: int = 1) -> tuple[float, ...]:
         """For each threshold, the value at which `NoisyAnswer.signal` is 1, in multiples of tau."""
         selecting, releasing = self._budgets(n_groups)
-        charged = 1.0 if self.nested else self.c
-        return tuple(self.selection.doubt(self._noise_price(part, charged), float(selecting)) for part in releasing)
+        if self.nested:
+            return tuple(self.selection.doubt(self._noise_price(part, 1.0), float(selecting)) for part in releasing)
+        prices = (self._noise_price(part, self.c) for part in releasing)
+        found = partial(self.selection.doubt_by_distance, thresholds=self.thresholds, n_groups=n_groups)
+        return tuple(found(price, float(selecting)) for price in prices)
 
     def _noise_price(self, part: Fraction, charged: float) -> float:
         """So many times E|noise| of a release with a part of the budget, in multiples of (1 + gap) tau."""

@@ -100,6 +100,25 @@ class SelectionSettings:
         """
         return (price + 2 * math.log(1 / _OVERLOOKED) / selecting) / CLIPPED_SHARE
 
+    def doubt_by_distance(self, price: float, selecting: float, thresholds: Thresholds, n_groups: int = 1) -> float:
+        """How many people a choice by `scores` may overlook if they have far more than the threshold.
+
+        With t the largest margin, let n people exceed all thresholds. The far one that they deserve scores t - n. One
+        far below scores n (1 - 2^-k) less the margin M_k of k doublings, for any k. So the low one wins up to n =
+        (t + M_k) / (2 - 2^-k), but for noise. A value of so many people at tau may lack anything.
+
+        Args:
+          price, selecting: as of `doubt`.
+          thresholds, n_groups: as in `farthest`.
+        """
+        farthest = self.farthest(thresholds, selecting, n_groups)
+        noise = 2 * math.log(len(thresholds) / _OVERLOOKED) / selecting
+        if self.rarity is None:
+            return price + farthest + noise
+        margins = (2 * self._log_rarity(self.rarity, doublings) / selecting for doublings in range(1, 9))
+        steps = enumerate(margins, 1)
+        return price + min((farthest + margin + noise) / (2 - 2.0**-doublings) for doublings, margin in steps)
+
     def scores(
         self, thresholds: Thresholds, gap: float, noise: tuple[float, ...], selecting: float, n_groups: int = 1
     ) -> Scores:

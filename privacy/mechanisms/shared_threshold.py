@@ -265,6 +265,7 @@ def fixed_threshold(
       groups_per_unit, gap: as of `Gem`.
       thresholds: one public threshold.
       counts: values are whole numbers, such as counts of people, and get noise for whole numbers.
+    Raises: InvalidParameter for several thresholds.
     """
     if len(thresholds) != 1:
         raise InvalidParameter("a fixed threshold must be one threshold")

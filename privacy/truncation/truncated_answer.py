@@ -86,7 +86,7 @@ class TabulatedAnswer(Private):
         return len(self.values)
 
     def bounds(self) -> tuple[Ints, Ints]:
-        """The values twice."""
+        """The values as lower and as upper bounds, since nothing is left to solve."""
         return self.values, self.values
 
     def sharpen(self, group: int, index: int) -> None:

@@ -125,7 +125,9 @@ class Evaluator:
         never = np.zeros(self._n_groups, np.bool_)
         rounding = self._rounding(release) if release_plan.rounded else 0.0
         missing = answer.missing
-        if not release_plan.whole and release_plan.is_sum and release_plan.around is None:
+        if not self._plan.nested(release_plan) and release_plan.ranked is None:
+            missing = np.where(answer.may_be_clipped, np.inf, missing)  # too few people to choose a threshold by
+        elif not release_plan.whole and release_plan.is_sum and release_plan.around is None:
             # As many people may be overlooked as the value has at tau each: tau may be a millionth of what they add.
             missing = np.where((missing > 0) & (missing >= np.abs(answer.values)), np.inf, missing)
         below = 0.0 if release_plan.less is None and release_plan.around is None else missing

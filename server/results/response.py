@@ -390,7 +390,7 @@ def _intervals(column: Column, groups: NDArray[np.int64]) -> CellColumn[Interval
 def _low_precision(
     plan: Plan, noisy: Sequence[NoisyAnswer], columns: Sequence[Column], groups: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Per row: is the noise of some column as large as its value, so that its interval is wider than the value?
+    """Per row: is the noise of some column as large as its value, so that its interval is as wide as the value?
 
     That includes unbounded intervals, as of a quotient whose divisor may be 0. A one-sided interval must separate the
     value from 0. A rank is also marked where its mechanism says so.
@@ -408,7 +408,7 @@ def _low_precision(
                 column.high[groups],
             )
             width = high - low if two_sided else np.where(low > 0, 0.0, np.inf)
-            low_precision |= (low <= high) & ~(width <= np.abs(shown))
+            low_precision |= (low <= high) & (width > 0) & ~(width < np.abs(shown))
     return low_precision
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from sqlglot import exp
 
-from planner.plan import GroupKey, Plan, Release, UnitBounds
+from planner.plan import GroupKey, Owner, Plan, Release, UnitBounds
 from planner.released_expression import Display, Output, ReleasedExpression, SortKey
 from privacy.noisy_answer import Covers, NoisyAnswer
 
@@ -28,7 +28,7 @@ def answer_plan(
     weight = exp.Literal.number(1)
     return Plan(
         source=exp.Select(),
-        owners=(),
+        owners=(Owner("person", weight),),
         releases=tuple(Release(f"r{index}", weight, weight_bound, 1.0, False) for index in range(n_releases)),
         group_keys=tuple(GroupKey(weight, kind) for kind in keys),  # type: ignore[arg-type]
         domains=(),

@@ -76,9 +76,7 @@ def test_the_pieces_of_an_answer_are_small_and_together_all_of_it() -> None:
             )
             whole = b"".join(made)
             if kind == JSON:
-                body = AnswerBody.of(response)
-                assert json.loads(whole) == body.model_dump(mode="json"), (kind, rows)
-                assert whole == body.model_dump_json().encode(), (kind, rows)
+                assert whole == AnswerBody.of(response).model_dump_json().encode(), (kind, rows)
             elif kind == CSV:
                 assert whole.decode().count("\r\n") == rows + 1, (kind, rows)
             else:
