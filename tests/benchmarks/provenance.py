@@ -7,7 +7,16 @@ import platform
 import subprocess
 from datetime import UTC, datetime
 
-_BESIDE = ("benchmarks/results", "benchmarks/provenance.py", "unit", "property", "integration", "e2e", "audit")
+_BESIDE = (
+    "benchmarks/results",
+    "benchmarks/provenance.py",
+    "benchmarks/bars.py",
+    "unit",
+    "property",
+    "integration",
+    "e2e",
+    "audit",
+)
 _NOT_CODE = (":(top)", ":(top,exclude,glob)**/*.md", *(f":(top,exclude)tests/{one}" for one in _BESIDE))
 """Results, pages and tests move no figure. So benchmarks that store some one after the other are of one commit."""
 
