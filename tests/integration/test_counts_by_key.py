@@ -61,7 +61,7 @@ def test_each_is_served_by_name_and_its_intervals_hold(backend: DuckdbBackend, n
     off = [abs(float(row[1]) - EACH) for row in answer.rows]  # type: ignore[arg-type]
     assert sum(off) / PLACES < 40
     assert any("smoothed" in note for note in answer.notes) == (name != "lpa")
-    assert any("as the policy says" in note for note in answer.notes)
+    assert any(f"By the policy a privacy unit counts in at most {VISITS} groups" in note for note in answer.notes)
     assert all(answer.clipped)  # that nobody is left out is not public
 
     of_towns = answered(backend, PER_TOWN, name)

@@ -360,7 +360,11 @@ def test_a_file_of_another_kind_is_said_to_be_one(tmp_path: Path, subtests: pyte
         (b"SQLite format 3\0" + bytes(4096), "it is a SQLite file", "ATTACH"),
         (b"PAR1" + bytes(100) + b"PAR1", "it is a Parquet file", "parquet:///"),
         (b"PGDMP" + bytes(100), "it is a dump of PostgreSQL", "restore"),
-        (bytes(8) + b"DUCK" + bytes(8192), "is a DuckDB file that cannot be opened", "newer DuckDB"),
+        (
+            bytes(8) + b"DUCK" + bytes(8192),
+            "is a DuckDB file that cannot be opened",
+            "write it with this DuckDB version",
+        ),
     ):
         file.write_bytes(content)
         with subtests.test(words):

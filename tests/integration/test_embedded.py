@@ -90,7 +90,7 @@ def test_a_folder_for_the_socket_that_is_not_ours_is_not_used(short_folder: Path
     socket = embedded._socket_directory(data, lambda _: None)
     try:
         socket.chmod(0o777)
-        with pytest.raises(ConfigurationInvalid, match="is not ours"):
+        with pytest.raises(ConfigurationInvalid, match="belongs to another user"):
             embedded._socket_directory(data, lambda _: None)
     finally:
         socket.rmdir()

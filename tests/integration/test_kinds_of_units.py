@@ -157,7 +157,7 @@ def test_it_is_asked_and_explained(pipeline: Pipeline) -> None:
     assert (answer.mechanism, len(answer.rows)) == ("group_lp", TOWNS)
     told = pipeline.explain(QueryRequest("ada", BY_TOWN, epsilon=4.0, delta=0.0, request_id="2"))
     assert told.groups_per_unit is None
-    assert "1 for one of customer and 8 for one of supplier at most" in told.groups_reason
+    assert "a unit reaches at most 1 for one of customer and 8 for one of supplier" in told.groups_reason
     assert "one of customer 8 times the contribution bound may count in each" in told.groups_reason
     assert "1/8 of its release's epsilon" in told.groups_reason
     either = pipeline.explain(QueryRequest("ada", BY_TOWN, epsilon=4.0, request_id="3"))
