@@ -148,7 +148,8 @@ def ways(table: Table, schema: Schema, policy: Policy) -> tuple[Way, ...]:
                 continue
             if len(found) == _MOST_WAYS:
                 return tuple(found)
-            name = f"{before}/{parent.name} ({', '.join(key.columns)})"
+            found_by = "" if key.key == parent.keys[0] else f" by ({', '.join(key.key)})"
+            name = f"{before}/{parent.name} ({', '.join(key.columns)}){found_by}"
             found.append(Way(name, before, key, parent))
             waiting.append((name, parent, (*passed, parent.name)))
     return tuple(found)

@@ -43,7 +43,7 @@ _AGAIN = {
 def first_attempt(ledger: Ledger, charge: Charge) -> CachedAnswer | None:
     """Return the answer that belongs to a request's idempotency key.
 
-    A new policy or data version does not change it.
+    A new data version does not change it, nor does a new policy that says the same of the question.
 
     Returns: None without a key, or where the key has made no charge.
     Raises: KeyReused where statement, parameters or settings differ as written. DuplicateRequest where the same
@@ -56,7 +56,8 @@ def first_attempt(ledger: Ledger, charge: Charge) -> CachedAnswer | None:
         return None
     if record.charge.request_hash != charge.request_hash:
         raise KeyReused("The idempotency key belongs to another request.", hint=_ANEW)
-    if _priced(record.charge) != _priced(charge):
+    same_policy = charge.policy_hash == record.charge.policy_hash or charge.answer_key == record.charge.answer_key
+    if not same_policy or _priced(record.charge) != _priced(charge):
         raise DuplicateRequest(
             "The request with this idempotency key meant something else when it was first sent.", hint=_ANEW
         )
@@ -68,7 +69,7 @@ def first_attempt(ledger: Ledger, charge: Charge) -> CachedAnswer | None:
 
 
 def _priced(charge: Charge) -> tuple[object, ...]:
-    """Return what is read and its price, which a new policy or a later time may change."""
+    """Return what is read and its price, which a later time may change."""
     return charge.plan_hash, charge.mechanism, charged_epsilon(charge.epsilon), charged_delta(charge.delta)
 
 

@@ -293,9 +293,10 @@ class PeriodsNoted(_Act):
       key: a hash of the key of the digests.
       nonce: random, part of all digests of this entry; empty in older entries.
       loads: the data versions with such an entry, with their fingerprints; the newest last.
-      tables: by append-only table: `before`, the first day that is not closed; `ways`, by the name of a chain of
-        references (`planner.reuse.period_scope`): `shape`, a hash of what was read, and `periods`, by name
-        (`server.answers.periods.noted_periods`): the version since which it is unchanged, and its digest.
+      tables: by append-only table: `before`, the first day that is not closed; `column`, the day column, which older
+        entries lack; `ways`, by the name of a chain of references (`planner.reuse.period_scope`): `shape`, a hash of
+        what was read, and `periods`, by name (`server.answers.periods.noted_periods`): the version since which it is
+        unchanged, and its digest.
       whole: by public table: `shape`, `since` and `digest`.
       reopened: table, period and version of each period that the administrator reported as changed.
     """

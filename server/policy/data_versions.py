@@ -55,11 +55,13 @@ class TablePrints:
     """What was read of an append-only table.
 
     Attributes:
+      column: the day column by which they are read.
       before: the first day that is not closed.
       first: the first day of its declared range.
       ways: by name, OWN among them.
     """
 
+    column: str
     before: date
     first: date | None
     ways: Mapping[str, WayPrints] = field(repr=False)
@@ -103,7 +105,7 @@ def read_prints(custody: Custody, schema: Schema, policy: Policy, now: datetime)
         before = today - timedelta(days=promise.closed_after_days)
         read = day_prints(custody, table, promise.column, before, ways(table, schema, policy))
         dates = policy.column(name, promise.column).dates
-        tables[name] = TablePrints(before, None if dates is None else dates[0], read)
+        tables[name] = TablePrints(promise.column, before, None if dates is None else dates[0], read)
     public = [name for name, declared in policy.tables.items() if declared.public and name in schema.tables]
     whole = {name: whole_print(custody, schema.tables[name]) for name in public}
     return VersionPrints(schema.fingerprint, tables, whole)
@@ -184,6 +186,7 @@ def noted_version(
     tables = {
         name: {
             "before": read.before.isoformat(),
+            "column": read.column,
             "ways": {
                 way: _noted_way(f"{name} {way}", read, prints_of, held.get((name, way), {}), version, sign)
                 for way, prints_of in read.ways.items()

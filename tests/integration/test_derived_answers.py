@@ -14,7 +14,7 @@ import pytest
 
 from planner.policy.policy import Policy, parse_policy
 from server.backends.duckdb import DuckdbBackend
-from server.errors import BudgetExhausted, NotDerivable
+from server.errors import BudgetExhausted, DuplicateRequest, NotDerivable
 from server.ledger.account import DATASET, Grant
 from server.ledger.analyst import ADMINISTRATOR
 from server.ledger.ledger import Ledger
@@ -193,6 +193,24 @@ def test_an_edit_of_what_it_relies_on_ends_it(
     assert [one.charge.policy_hash for one in charges] == [pipeline.policy.hash, other.policy.hash]
     same = Pipeline(policy(), backend.schema(), backend, pipeline.ledger, workers)  # another proxy
     assert ask(same, QueryRequest("ada", YEARS, epsilon=0.1, request_id="r", reuse="only")).derived_from == (1,)
+
+
+def test_a_retry_gets_no_answer_of_a_policy_that_meant_something_else(
+    pipeline: Pipeline, backend: DuckdbBackend, workers: WorkerPool
+) -> None:
+    """Its interval was not made for the new policy's promise. A retry under an unrelated edit gets its answer."""
+    request = QueryRequest("ada", "SELECT count(*) FROM visit", epsilon=1.0, request_id="r", idempotency_key="k")
+    bounded = "[tables.visit]\nclip = { rows = 20 }\nat_most = { rows = 40 }\n[tables.visit.columns]"
+
+    def under(after: str) -> Pipeline:
+        policy = edited("[tables.visit.columns]", after)
+        return Pipeline(policy, backend.schema(), backend, pipeline.ledger, workers)
+
+    first = ask(under(bounded), request)
+    unrelated = bounded.replace("[tables.visit]\n", "[tables.visit]\naccepted_null_owners = 3\n")
+    assert ask(under(unrelated), request).rows == first.rows
+    with pytest.raises(DuplicateRequest, match="meant something else"):
+        ask(under(bounded.replace("40", "90")), request)
 
 
 def test_it_outlives_the_proxy(

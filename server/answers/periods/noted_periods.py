@@ -36,6 +36,7 @@ class NotedPeriods:
       fingerprint: of the database's structure and files.
       fingerprints: of the structure and files, by each version whose closed periods were recorded.
       before: by append-only table, the first day that is not closed.
+      columns: by append-only table, the day column by which its rows were compared.
       ways: by table and chain of references.
       whole: by public table, the version since which it is unchanged.
       reopened: table, period and version of periods that the administrator reopened.
@@ -45,6 +46,7 @@ class NotedPeriods:
     fingerprint: str
     fingerprints: Mapping[int, str]
     before: Mapping[str, date]
+    columns: Mapping[str, str]
     ways: Mapping[tuple[str, str], _Way]
     whole: Mapping[str, int]
     reopened: tuple[tuple[str, str, int], ...]
@@ -62,6 +64,7 @@ class NotedPeriods:
             fingerprint=noted.fingerprint,
             fingerprints={int(version): str(fingerprint) for version, fingerprint in noted.loads},
             before={table: date.fromisoformat(told["before"]) for table, told in noted.tables.items()},
+            columns={table: str(told["column"]) for table, told in noted.tables.items() if "column" in told},
             ways=ways,
             whole={table: int(told["since"]) for table, told in noted.whole.items()},
             reopened=tuple((str(table), str(period), int(version)) for table, period, version in noted.reopened),
@@ -75,6 +78,8 @@ class NotedPeriods:
         before = self.before.get(scope.table)
         ways = [self.ways.get((scope.table, name)) for name in scope.ways]
         whole = [self.whole.get(name) for name in scope.whole]
+        if self.columns.get(scope.table, scope.column) != scope.column:
+            return None  # the policy had another day column when the versions were compared
         if before is None or any(last is None or last >= before for _, last in runs):
             return None
         stretches = [(first or date.min, last) for first, last in runs if last is not None]

@@ -23,7 +23,7 @@ def prints(january_of_visits: int) -> VersionPrints:
 
     def table(january: int) -> TablePrints:
         days = {JANUARY: Print(january, (january, 7)), JANUARY + 30: Print(2, (5, 6))}
-        return TablePrints(BEFORE, FIRST, {OWN: WayPrints("shape", days)})
+        return TablePrints("came", BEFORE, FIRST, {OWN: WayPrints("shape", days)})
 
     return VersionPrints(
         "f", {"visit": table(january_of_visits), "claim": table(3)}, {"ward": ("w", Print(1, (1, 1)))}

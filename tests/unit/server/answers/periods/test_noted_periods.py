@@ -22,7 +22,9 @@ def scope(ways: tuple[str, ...] = ("",), whole: tuple[str, ...] = ()) -> PeriodS
     return PeriodScope("visit", "visit", "admitted_at", ways, whole, None, None, None, ())
 
 
-def noted(since: dict[str, int], other: dict[str, int] | None = None) -> NotedPeriods:
+def noted(
+    since: dict[str, int], other: dict[str, int] | None = None, column: str | None = "admitted_at"
+) -> NotedPeriods:
     def way(versions: dict[str, int]) -> dict[str, object]:
         return {"shape": "s", "periods": {period: [version, "d"] for period, version in versions.items()}}
 
@@ -33,7 +35,7 @@ def noted(since: dict[str, int], other: dict[str, int] | None = None) -> NotedPe
             fingerprint="f",
             key="k",
             loads=[[1, "f"], [9, "f"]],
-            tables={"visit": {"before": BEFORE.isoformat(), "ways": ways}},
+            tables={"visit": {"before": BEFORE.isoformat(), "ways": ways} | ({"column": column} if column else {})},
             whole={"holiday": {"shape": "s", "since": 4, "digest": "d"}},
             reopened=[["visit", "2026-01", 5], ["visit", "2026-03-02", 6]],
             by="grace",
@@ -92,3 +94,10 @@ def test_reopened_periods_of_some_days_are_told() -> None:
     told = noted(dict.fromkeys(PERIODS, 2))
     assert told.reopened_within(scope(), [(date(2026, 1, 31), date(2026, 2, 3))]) == (("2026-01", 5),)
     assert told.reopened_within(scope(), [(date(2026, 3, 3), None)]) == ()
+
+
+def test_periods_of_another_day_column_vouch_for_nothing() -> None:
+    """A row without that other day is in none of its periods, and may be new. Older entries do not say the column."""
+    runs: list[Run] = [(date(2026, 1, 1), date(2026, 1, 31))]
+    for column, since in (("admitted_at", 1), (None, 1), ("left_at", None)):
+        assert noted(dict.fromkeys(PERIODS, 1), column=column).since(scope(), runs) == since, column
