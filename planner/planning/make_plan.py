@@ -201,6 +201,7 @@ def _plan(
         jointly=released.jointly,
         contributions=bool(declared),
         capped=capped,
+        n_groups=_listed(domains),
     )
     choice = choose_mechanism(mechanism, policy, circumstances)
     if choice.mechanism in SIGNED and len(found.owners) == 1 and sampling is None:
@@ -276,6 +277,12 @@ def _source(
     if sampling is None or sampling.alias is None or sampling.percent is None:
         return source
     return sample_rows(source, sampling.alias, sampling.percent)
+
+
+def _listed(domains: Sequence[GroupDomain]) -> int | None:
+    """The number of groups if the plan lists them; None otherwise."""
+    listed = [domain.values for domain in domains]
+    return None if None in listed else math.prod(len(values) for values in listed if values is not None)
 
 
 def _epsilon(epsilon: float | None, size: JoinSize, policy: Policy) -> float:

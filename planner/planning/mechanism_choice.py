@@ -47,6 +47,7 @@ class Circumstances:
       jointly: is some quotient computed from the releases?
       contributions: does the policy bound a contribution to some release (`Release.bound`)?
       capped: are all of these bounds the largest of the thresholds to choose from?
+      n_groups: of the answer; None if the database or the data have it.
     """
 
     question: BoundQuery
@@ -58,6 +59,7 @@ class Circumstances:
     jointly: bool = False
     contributions: bool = False
     capped: bool = False
+    n_groups: int | None = None
 
     @property
     def grouped(self) -> bool:
@@ -88,17 +90,18 @@ class Circumstances:
         """Is Gaussian noise smaller than Laplace noise, or may it be for as many groups?
 
         For `group_lp`, each of k sums, and L0 groups per unit. With s the share of the budget that releases, Laplace
-        noise has the mean k L0 / (s epsilon), and Gaussian noise MEAN_GAUSSIAN sqrt(k L0 / (2 s rho)). If L0 is None,
-        the mechanism decides once the number of groups is known.
+        noise has the mean k L0 / (s epsilon), and Gaussian noise MEAN_GAUSSIAN sqrt(k L0 / (2 s rho)). No unit is in
+        more groups than there are. If neither number is known, the mechanism decides once that of the groups is.
         """
         if self.delta == 0 or self.one_group or not self.sums:
             return False
         epsilon = math.fsum(release.epsilon for release in self.sums)
         rho = largest_rho(epsilon * DOWN, self.delta)  # as `group_measurements` will ask for it
-        if self.bounds.groups is None or not rho:
+        groups = min((one for one in (self.bounds.groups, self.n_groups) if one is not None), default=None)
+        if groups is None or not rho:
             return rho > 0
         worth = MEAN_GAUSSIAN**2 * (1 - SHARED_SELECTION.split) * epsilon**2 / (2 * rho)
-        return len(self.sums) * self.bounds.groups > worth
+        return len(self.sums) * groups > worth
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,9 @@ ALL = replace(MANY, question=replace(GROUPED, keys=()))
 def test_the_default_mechanism_follows_from_public_quantities() -> None:
     for known, mechanism, approximate in [
         (MANY, "l2_clip", True), (replace(MANY, owners=2), "group_lp", True),
+        (replace(MANY, n_groups=6), "l1_clip", False), (replace(MANY, n_groups=60), "l2_clip", True),
+        (replace(MANY, owners=2, n_groups=6), "group_lp", False),
+        (replace(MANY, bounds=UnitBounds(50), n_groups=6), "l1_clip", False),
         (replace(MANY, sampled=True), "group_lp", True), (replace(MANY, delta=0.0), "l1_clip", False),
         (replace(MANY, delta=0.0, sampled=True), "group_lp", False),
         (replace(MANY, owners=3, delta=0.0), "group_lp", False),

@@ -60,7 +60,7 @@ def _facts(shown: Explanation, name: str) -> list[str]:
 
 
 def test_releases_say_what_they_spend() -> None:
-    shown = _explained(PER_STATUS, _policy(), 3)
+    shown = _explained(PER_STATUS, _policy(), 3, "l2_clip")
     assert [(one.mechanism, one.epsilon, one.delta) for one in shown.mechanisms] == [
         ("l2_clip", 0.5, 1e-7),
         ("gem", 0.5, 0.0),
@@ -72,13 +72,18 @@ def test_releases_say_what_they_spend() -> None:
 
 
 def test_the_noise_of_many_groups_has_its_reason() -> None:
-    cases: list[tuple[str | None, float | None, str]] = [
-        (None, None, "Laplace or Gaussian"),
-        (None, 0.0, "1/2 of its release's epsilon"),
-        ("pmsja", None, "one vector"),
+    """Two declared groups are too few for Gaussian noise; the number of nations is read later."""
+    nations = PAIRS.replace("l_linestatus", "n_name").replace(
+        " GROUP", " JOIN nation ON s_nationkey = n_nationkey GROUP"
+    )
+    cases: list[tuple[str, str | None, float | None, str]] = [
+        (nations, None, None, "Laplace or Gaussian"),
+        (PAIRS, None, None, "1/2 of its release's epsilon"),
+        (PAIRS, None, 0.0, "1/2 of its release's epsilon"),
+        (PAIRS, "pmsja", None, "one vector"),
     ]
-    for mechanism, delta, words in cases:
-        assert words in _explained(PAIRS, _policy(), 2, mechanism, delta).groups_reason, mechanism
+    for sql, mechanism, delta, words in cases:
+        assert words in _explained(sql, _policy(), 2, mechanism, delta).groups_reason, mechanism
 
 
 def test_the_administrators_rule_is_told() -> None:
