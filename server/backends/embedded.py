@@ -179,7 +179,7 @@ def _socket_directory(data: Path, announce: Callable[[str], None]) -> Path:
 
     The kernel limits the path's length, and PostgreSQL splits paths at commas.
 
-    Raises: ConfigurationInvalid if the short path belongs to another user.
+    Raises: ConfigurationInvalid if the short path belongs to another user, or is open to others.
     """
     if len(os.fsencode(data / _SOCKET_NAME)) <= _SOCKET_PATH_BYTES and "," not in str(data):
         return data
@@ -193,6 +193,7 @@ def _socket_directory(data: Path, announce: Callable[[str], None]) -> Path:
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != owner or found.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         hint = "remove it, or put the data under a shorter path"
         raise ConfigurationInvalid(
-            f"{short}, the folder of the embedded PostgreSQL's socket, belongs to another user", hint=hint
+            f"{short}, the folder of the embedded PostgreSQL's socket, belongs to another user or is open to others",
+            hint=hint,
         )
     return short

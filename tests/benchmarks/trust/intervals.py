@@ -6,10 +6,6 @@ import math
 
 import numpy as np
 
-from privacy.exact import group_epsilon
-from privacy.mechanisms.gem import Gem
-from privacy.mechanisms.group_lp import GroupLp
-from privacy.mechanisms.shared_threshold import SharedThreshold
 from tests.benchmarks.rows import Row
 from tests.benchmarks.trust.questions import Asked, DataSet, Question
 
@@ -43,30 +39,6 @@ def intervals(data: DataSet, quick: bool) -> list[Row]:
     return rows
 
 
-def _free_bound(asked: Asked, most: float, tau: float) -> float | None:
-    """The width of an interval for the truth that the selection itself proves, if nobody adds more than X.
-
-    The chosen threshold i has the least noisy score, and noise is not negative, so that s_i <= s_X + noise_i; as
-    values do not grow beyond X, s_X is the largest margin at most, and s_i >= (v_X - v_i) / X - M(X / tau). Hence
-    v_X - v_i <= X (M_far + M(X / tau) + noise_i), noise_i at 97.5%. Nothing is spent on it.
-    Returns: in the unit of the answer; None for a mechanism that chooses nothing.
-    """
-    (measuring,) = asked.measuring.releases
-    scalar = measuring.scalar if isinstance(measuring, GroupLp) else measuring
-    if isinstance(scalar, Gem):
-        selecting = float(group_epsilon(scalar.epsilon, scalar.groups_per_unit, len(asked.cells)))
-        groups = len(asked.cells)
-    elif isinstance(scalar, SharedThreshold):
-        selecting, groups = scalar.epsilon, 1
-    else:
-        return None
-    selecting *= scalar.selection.split
-    free = (0.0,) * len(scalar.thresholds)
-    margins = scalar.selection.scores(scalar.thresholds, scalar.gap, free, selecting, groups).margins
-    apart = min(max(0, math.ceil(math.log2(most / tau))), len(margins) - 1)
-    return most * (margins[-1] + margins[apart] + 2 * math.log(1 / 0.025) / selecting)
-
-
 def _least_above(most: float, confidence: float) -> float:
     """What an interval for the truth has above it at the least, whatever releases it (`nobody_adds_more`)."""
     return confidence * most / math.expm1(_EPSILON)
@@ -79,12 +51,10 @@ def _for_the_truth(case: str, question: Question, times: int, noise: _Found, qui
     bar = min(_OF_RATIO * beyond, _OF_NEAR) if beyond <= _NEAR else _OF_RATIO * beyond
     least = _least_above(most, found.confidence)
     named = f"truth interval, X {times} times the largest load"
-    free = _free_bound(question.asked(_EPSILON), most, noise.tau)
     return [
         Row(case, f"{named}: covers the truth", found.covers_truth, "1", None if quick else _COVERAGE),
         Row(case, f"{named}: width, of the noise interval's", ratio, "1", most=bar),
         Row(case, f"{named}: width above the value, of the least possible", found.width / 2 / least, "1"),
-        *([] if free is None else [Row(case, f"{named}: free, of the noise interval's", free / noise.width, "1")]),
     ]
 
 
