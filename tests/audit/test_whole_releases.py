@@ -141,7 +141,8 @@ def asked(question: Question, heavy: int, folder: Path) -> Read:
             connection.execute(f"INSERT INTO visit {rows}")
     backend = DuckdbBackend(file)
     schema = backend.schema()
-    plan = planned(question.sql, schema, policy(), epsilon=EPSILON, delta=question.delta)
+    named = question.mechanism if question.delta else None  # two groups are too few for Gaussian noise by default
+    plan = planned(question.sql, schema, policy(), epsilon=EPSILON, delta=question.delta, mechanism=named)
     assert plan.mechanism == question.mechanism
     query = rewrite(plan, schema=schema)
     return Read(query, plan_measurements(plan, policy()), backend.read(query))
