@@ -209,13 +209,14 @@ def absent_rows(
     kept, found = list(tables), []
     optional = {entry.alias for entry in tables if entry.optional}
     for entry in reversed(tables):
-        plain = entry.optional and entry.person is None and entry.sample is None and entry.label is None
+        if not entry.optional or entry.person is not None or entry.sample is not None or entry.label is not None:
+            continue
         on = entry.outer or ()
         tests = [one for one in predicates if entry.alias in _aliases([one])]
         wanted = [_wants_null(one) for one in tests]
         beside = [*read, *(one for other in kept if other != entry for one in other.outer or ())]
         alone = entry.alias not in _aliases(beside) and not _aliases(on) & (optional - {entry.alias})
-        if plain and alone and None not in wanted and not _never_null(entry).isdisjoint(wanted):
+        if alone and None not in wanted and not _never_null(entry).isdisjoint(wanted):
             kept.remove(entry)
             predicates = [one for one in predicates if one not in tests]
             alias = f"{entry.alias}_none"  # no owner that a proof adds has such a name

@@ -119,7 +119,7 @@ class Outline:
     """What is known of a cached answer's question without its text.
 
     Attributes:
-      rows: hash of the join without conditions, of the owners of its tuples, and of what the policy says of both.
+      rows: hash of the join without conditions, its owners, and the part of the policy that it relies on.
       data_version: of the data that it was measured over.
       conditions: hash of each condition of WHERE, sorted, in normal form.
       keys: of GROUP BY, in order.
@@ -182,7 +182,7 @@ def outline(
 
 
 def rows(plan: Plan) -> str:
-    """Hash the rows that a question reads before its conditions, their owners, and what the policy says of them."""
+    """Hash a question's rows before its conditions, their owners, and the part of the policy that it relies on."""
     return rows_of_state(plan, plan.fingerprint)
 
 

@@ -408,7 +408,7 @@ def _low_precision(
                 column.high[groups],
             )
             width = high - low if two_sided else np.where(low > 0, 0.0, np.inf)
-            low_precision |= (low <= high) & (width > 0) & ~(width < np.abs(shown))
+            low_precision |= (low <= high) & ~((width == 0) | (width < np.abs(shown)))
     return low_precision
 
 
