@@ -313,7 +313,7 @@ def moved_by(
     """
     whole = count.digits.scale == 0 if count.digits is not None else _is_whole(count)
     if not count.is_number or not whole:
-        hint = "write floor(x), or round(x), before the interval"
+        hint = "write floor(x) or ceil(x) before the interval"
         raise UnsupportedSQL("an interval takes a whole number of units here", hint=hint, at=count.node)
     number = repeated(count.sql, node)
     low, high = most
@@ -343,9 +343,20 @@ _SECONDS_OF = {"SECOND": 1, "MINUTE": 60, "HOUR": 3600}
 
 def _is_whole(count: Scalar) -> bool:
     try:
-        return count.bounds is not None and count.bounds.whole
+        if count.bounds is not None and count.bounds.whole:
+            return True
     except PlannerError:  # a double without a range
-        return False
+        pass
+    return _is_written_whole(count.node)
+
+
+def _is_written_whole(node: exp.Expr) -> bool:
+    """Is it floor(x), ceil(x), or a sum or product of these and of whole numbers? As a double that is whole, too."""
+    node = node.unnest()
+    if isinstance(node, exp.Add | exp.Sub | exp.Mul):
+        return _is_written_whole(node.left) and _is_written_whole(node.right)
+    literal = isinstance(node, exp.Literal) and not node.is_string and node.name.isdecimal()
+    return literal or isinstance(node, exp.Floor | exp.Ceil)
 
 
 def _known_ends(count: Scalar, most: tuple[int, int]) -> tuple[int, int]:

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from planner.binding.placeholders import substitute
 from planner.describe import describe
 from planner.errors import (
@@ -126,6 +128,21 @@ def test_what_a_policy_declares_of_a_column_does_not_clamp_it() -> None:
     declared = replace(demo_policy(), tables={**demo_policy().tables, "part": narrow})
     sql = "SELECT sum(p_size / 2.0), p_size FROM part GROUP BY p_size"
     assert public(sql, policy=declared).statement == public(sql).statement
+
+
+def test_moments_of_public_rows_move_by_whole_steps() -> None:
+    columns = (Column("at", "timestamp without time zone", True), Column("share", "double precision", True))
+    schema = Schema({"event": Table("event", "public", columns, (), ())})
+    policy = replace(demo_policy(), tables={"event": TablePolicy(public=True)})
+    for moved in (
+        "date_bin('15 minutes', at, TIMESTAMP '2024-01-01')",
+        "to_timestamp(floor(extract(epoch FROM at) / 900) * 900)",
+        "at - ceil(share) * INTERVAL '1 hour'",
+    ):
+        ((_, kind),) = public(f"SELECT {moved} FROM event", schema, policy).columns
+        assert kind in ("timestamp", "timestamptz")
+    with pytest.raises(UnsupportedSQL, match="whole number of units"):
+        public("SELECT at - share * INTERVAL '1 hour' FROM event", schema, policy)
 
 
 def test_placeholders_are_typed_and_filled() -> None:
