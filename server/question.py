@@ -20,7 +20,7 @@ from planner.postprocessing.released_tables import ReleasedRelation
 from planner.postprocessing.write_outer import Relation
 from planner.released_expression import RowCount, is_never_true
 from planner.schema import Dialect
-from privacy.accounting.event import Composed, PrivacyEvent
+from privacy.accounting.event import Composed, PrivacyEvent, leaves
 from server.ledger.charge import Charge
 from server.ledger.currency import charged_delta, charged_epsilon, delta_of, epsilon_of
 from server.lru_cache import LruCache
@@ -169,7 +169,7 @@ class Question:
         if self.plan.sampling is not None and self.plan.sampling.amplifies:
             return None
         threshold = self.measuring.threshold
-        events = tuple(measured.event for measured in self.measuring.releases)
+        events = tuple(part for measured in self.measuring.releases for part in leaves(measured.event))
         events += () if threshold is None else (threshold.event,)
         return events[0] if len(events) == 1 else Composed(events)
 
@@ -242,7 +242,7 @@ def _measured(release: Release) -> list[object]:
     """The parameters of a release; its SQL is part of the query."""
     counts_values = release.distinct is not None
     parts: list[object] = [release.weight_bound, release.epsilon, release.whole, counts_values, release.determined]
-    ranked = None if release.ranked is None else [release.ranked.grid, release.ranked.rank]
-    more = [release.around, ranked]
+    ranked = None if release.ranked is None else [release.ranked.grid, release.ranked.rank, "choice paid once"]
+    more = [release.around, ranked, release.alone or None]
     parts += more if any(one is not None for one in more) else []
     return parts if release.bound is None else [*parts, release.bound]

@@ -9,10 +9,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from privacy.accounting.event import PrivacyEvent, PureDP
+from privacy.accounting.event import Composed, PrivacyEvent, PureDP
 from privacy.entropy import Entropy, check_scale, checked
 from privacy.errors import InvalidParameter
-from privacy.exact import DOWN, exact_epsilon
+from privacy.exact import DOWN, exact_epsilon, float_at_least
 from privacy.join_tuples import CodedJoinTuples, RankedTuples
 from privacy.mechanisms import rank_rows
 from privacy.mechanisms.measurement import Pure
@@ -121,7 +121,7 @@ class RankBatch(Pure):
         check_scale(self._width(self.ranks[0], n_groups).scale)
         if not self._each(n_groups) > 2.0**-35:
             raise InvalidParameter("epsilon is too small to release a rank")
-        if self._chooses:
+        if self.chooses:
             self._scores(n_groups)
 
     def release(self, tuples: RankedTuples, entropy: Entropy) -> tuple[NoisyAnswer, ...]:
@@ -194,26 +194,28 @@ class RankBatch(Pure):
 
     def _chosen(self, coded: CodedJoinTuples, n_groups: int, entropy: Entropy) -> int:
         """tau: chosen by the rows that it lets count, of all groups together."""
-        if not self._chooses:
+        if not self.chooses:
             return int(self.thresholds.taus[0])
         sharing = Sharing(0.0) if self.sharing is None else self.sharing
         answer = truncate(coded, 0, self.thresholds, sharing.gap, solver=sharing.solver)
-        choice = noisy_choice(answer, self._scores(n_groups), self._part(CHOICE), entropy)
+        choice = noisy_choice(answer, self._scores(n_groups), self.part(CHOICE), entropy)
         return int(self.thresholds.taus[int(choice.index[0])])
 
     @property
-    def _chooses(self) -> bool:
+    def chooses(self) -> bool:
+        """Is tau chosen, rather than known? Public."""
         return not self.is_extreme and len(self.thresholds) > 1
 
     def _scores(self, n_groups: int) -> Scores | ExceedanceScores:
         """Scores of the thresholds, which charge what a rank is off by."""
         price = max(1, n_groups) ** _SPREAD * self._rows_of_noise(n_groups)
-        selecting = float(self._part(CHOICE))
+        selecting = float(self.part(CHOICE))
         if self.sharing is None:
             return _NESTED_SELECTION.exceedance_scores(self.thresholds, price / NESTED_LOSS, selecting)
         return _SELECTION.scores(self.thresholds, self.sharing.gap, (price / LOSS,) * len(self.thresholds), selecting)
 
-    def _part(self, share: float) -> Fraction:
+    def part(self, share: float | Fraction) -> Fraction:
+        """A share of epsilon. Public."""
         return exact_epsilon(self.epsilon) * Fraction(share)
 
     def _clips(self, n_groups: int) -> bool:
@@ -247,12 +249,12 @@ class RankBatch(Pure):
 
     def _each(self, n_groups: int) -> float:
         """What each rank may spend on its draws, over all groups."""
-        rest = float(self._part(1.0)) * (1 - INTERVAL - (CHOICE if self._chooses else 0.0)) * DOWN
+        rest = float(self.part(1.0)) * (1 - INTERVAL - (CHOICE if self.chooses else 0.0)) * DOWN
         slack = SLACK if self.sharing is None else rank_rows.SLACK
         return rest / len(self.ranks) - slack * max(1, n_groups)
 
     def _width(self, rank: Rank, n_groups: int) -> WidthSearch:
-        share = self._part(INTERVAL) / len(self.ranks)
+        share = self.part(INTERVAL) / len(self.ranks)
         top, bottom = (self.is_extreme and rank.highest is side for side in (True, False))
         # Beyond an extreme there are too few people to find an end by: the interval goes on to the end of the grid.
         return WidthSearch(
@@ -280,8 +282,16 @@ class RankRelease:
 
     @property
     def event(self) -> PrivacyEvent:
-        """Pure differential privacy at its share."""
-        return PureDP(self.epsilon)
+        """What this rank costs; the first of a batch also pays for the choice of tau, which all of them share.
+
+        The choice is one stage of CHOICE epsilon, however many ranks there are. In shares of 1 / n it would seem to
+        cost n (CHOICE epsilon / n)^2 / 2 in zCDP, which falls with n. Each rank's draws and interval are its own.
+        """
+        batch, n_ranks = self.batch, len(self.batch.ranks)
+        if n_ranks == 1 or not batch.chooses:
+            return PureDP(self.epsilon)
+        own = _pure(batch.part(1 - Fraction(CHOICE)) / n_ranks)
+        return Composed((_pure(batch.part(CHOICE)), own)) if self.place == 0 else own
 
     def check_noise(self, n_groups: int) -> None:
         """Refuse noise that is out of range for `n_groups` groups. Public. Raises: InvalidParameter."""
@@ -294,6 +304,11 @@ class RankRelease:
     def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
         """`epsilon`, since no bound on a unit's rows is used."""
         return self.epsilon
+
+
+def _pure(epsilon: Fraction) -> PureDP:
+    """Of an epsilon whose decimals, by which accountants count, are no smaller."""
+    return PureDP(math.nextafter(float_at_least(epsilon), math.inf))
 
 
 def _points(entropy: Entropy, size: int) -> Iterator[int]:

@@ -8,15 +8,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.special import logsumexp
+from scipy.special import logsumexp, rel_entr
 
+from privacy.accounting.event import PrivacyEvent, PureDP, leaves
+from privacy.accounting.zcdp import concentration
 from privacy.entropy import Entropy
+from privacy.exact import decimal_fraction
 from privacy.join_tuples import OwnerColumn, RankedTuples
-from privacy.mechanisms.rank import Rank, Ranks, uniform
-from privacy.mechanisms.rank_release import RankBatch
+from privacy.mechanisms.rank import CHOICE, Rank, Ranks, uniform
+from privacy.mechanisms.rank_release import RankBatch, RankRelease
 from privacy.mechanisms.rank_rows import SharedRows, Sharing
+from privacy.mechanisms.scores import selection_scale
 from privacy.thresholds import Thresholds
-from privacy.units import Floats
+from privacy.units import Floats, Ints
 from tests.audit.auditing import FAILURE_PROBABILITY
 from tests.audit.auditor import Outputs, epsilon_lower_bound
 from tests.support.seeds import examples
@@ -34,6 +38,14 @@ class WithoutTheFactorTwo(RankBatch):
 
     def _each(self, n_groups: int) -> float:
         return 2 * super()._each(n_groups)
+
+
+class WithAChoiceInShares(RankRelease):
+    """Charges n equal parts, as if each rank chose a threshold of its own."""
+
+    @property
+    def event(self) -> PrivacyEvent:
+        return PureDP(self.epsilon)
 
 
 class WithEveryRow(RankBatch):
@@ -260,3 +272,54 @@ def test_people_beyond_an_extreme_keep_it() -> None:
 def test_catches_a_quarter_of_the_noise_and_rows_that_are_not_truncated() -> None:
     assert _found_shared(_as(ForEachOwner, 1.0), PAIRS + BELOW, PAIRS) > 1.0
     assert _found_shared(_as(Untruncated, 2.0), PAIRS + BELOW, PAIRS) > 2.0
+
+
+def _scores_of_tau(batch: RankBatch, people: int) -> Ints:
+    """(L,) the scores of all thresholds, if so many people have two rows each."""
+    exceeding = np.where(batch.thresholds.taus < 2, people, 0)[None]
+    found: Ints = batch._scores(1)(exceeding.astype(np.int64))[0]
+    return found
+
+
+def _law_of_tau(batch: RankBatch, people: int) -> Floats:
+    """(L,) exactly how likely each threshold is chosen then."""
+    scores = _scores_of_tau(batch, people)
+    scale = selection_scale(batch.part(CHOICE))
+    noise = np.arange(int(45 * scale))
+    found = []
+    for own, score in enumerate(scores):
+        reach = score - noise
+        chance = np.log1p(-np.exp(-1 / scale)) - noise / scale
+        for other, rival in enumerate(scores):
+            if other != own:  # the first of equals wins
+                below = np.maximum(rival - reach + (other > own), 0)
+                with np.errstate(divide="ignore"):
+                    chance = chance + np.log1p(-np.exp(-below / scale))
+        found.append(np.exp(chance).sum())
+    return np.array(found)
+
+
+def _charged(kind: type[RankRelease], batch: RankBatch) -> list[PrivacyEvent]:
+    return [part for place in range(len(batch.ranks)) for part in leaves(kind(batch, place).event)]
+
+
+def _rho(events: Sequence[PrivacyEvent]) -> float:
+    return float(sum(map(concentration, events)))
+
+
+@pytest.mark.parametrize("n_ranks", [2, 60, 250])
+def test_many_ranks_pay_for_the_threshold_that_they_share(n_ranks: int) -> None:
+    """rho bounds the divergence of all outputs, so also that of tau alone, which is computed here without noise."""
+    ranks = tuple(Rank((place + 1) / (n_ranks + 1)) for place in range(n_ranks))
+    batch = RankBatch(1.0, ranks, N_CODES, Thresholds(0, 1))
+    price = int(batch._scores(1).price)
+    people = min(range(price, price + 400), key=lambda count: abs(np.diff(_scores_of_tau(batch, count))[0]))
+    first, second = _law_of_tau(batch, people), _law_of_tau(batch, people + 1)
+    diverges = max(float(rel_entr(*laws).sum()) for laws in ((first, second), (second, first)))
+    assert abs(first.sum() - 1) < 1e-9
+    charged = _charged(RankRelease, batch)
+    assert diverges <= _rho(charged)
+    if n_ranks == 250:
+        assert diverges > _rho(_charged(WithAChoiceInShares, batch))
+    whole = sum(decimal_fraction(one.epsilon) for one in charged if isinstance(one, PureDP))
+    assert batch.epsilon <= whole <= batch.epsilon * (1 + 2.0**-40)
