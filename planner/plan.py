@@ -141,6 +141,7 @@ class Release:
       rounded: are weights rounded to units?
       column: the summed column as (alias, name); None if it is not the sum of one column.
       bound: the policy's bound on one person's contribution (`planner.planning.contribution_bounds`), if any.
+      alone: is it measured by itself, though other sums of the question share one factor?
     """
 
     label: str
@@ -159,6 +160,7 @@ class Release:
     rounded: bool = False
     column: ColumnRef | None = None
     bound: ContributionBound | None = None
+    alone: bool = False
 
     @property
     def counts_exceeding(self) -> bool:

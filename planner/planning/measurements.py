@@ -101,7 +101,15 @@ def _sum(plan: Plan, release: Release, rows: Sequence[int]) -> sums.Sum:
     bound = None if most is None or most > MOST_BOUND or plan.group_keys or plan.sampling else most
     around = _around(plan, release, rows)
     return sums.Sum(
-        release.epsilon, gap, thresholds, around, bound, less, plan.nested(release), capped=plan.is_capped(release)
+        release.epsilon,
+        gap,
+        thresholds,
+        around,
+        bound,
+        less,
+        plan.nested(release),
+        capped=plan.is_capped(release),
+        alone=release.alone,
     )
 
 

@@ -141,7 +141,7 @@ def _default(known: Circumstances) -> MechanismChoice:
     if known.bounds.assumed is not None:
         return _at_the_bound(known)
     alone = known.owners == 1 and not known.sampled
-    if known.jointly and alone and len(known.sums) > 1 and not known.gaussian_pays:
+    if known.jointly and alone and len(known.sums) > 1:
         why = "the default for quotients of one owner's rows: it clips all of a unit's sums by one factor"
         return MechanismChoice(CENTRED, False, why)
     euclidean = known.capped and known.grouped and known.gaussian_pays

@@ -96,6 +96,9 @@ CENTRE_NEED, DEVIATION_NEED = 0.3, 2.7
 """Of the same, what the centre of an average gets, and what it leaves: a centre is rough, and the error of the count
 beside them is a small part of a small number."""
 
+ALONE_NEED = MOMENT_SHARES[0] + CENTRE_NEED + DEVIATION_NEED
+"""Of the same, what a number gets that is asked for beside an average: as much as the average."""
+
 _PLAIN = {"count": 0, "sum": 1, "distinct": 1, "rank": 1}
 """The moment of an aggregate that is requested by itself, beside a quotient."""
 
@@ -124,7 +127,7 @@ def releases(
       owned: does each value of this SQL belong to one unit?
       beside: how many shares of the budget are kept for other releases.
       signed: is a sum over both signs one release, rather than one per sign?
-      centred: are averages and sums of products measured around means, if only a quotient asks for them?
+      centred: are averages and sums of products measured around means, and all that no quotient reads by itself?
     """
     begun: list[Release] = []
     numbers: dict[object, int] = {}  # what makes a number one of its own, and its place
@@ -146,7 +149,11 @@ def releases(
 
     for place, aggregate in enumerate(query.aggregates):
         parts = _parts(aggregate, tables, signed)
-        if not (centred and _averages_alone(aggregate, query.aggregates)):
+        if centred and aggregate.moment is None:
+            parts = [(replace(release, alone=release.is_sum), sign) for release, sign in parts]
+            terms.append(placed(parts, ALONE_NEED))
+            continue
+        if not centred or aggregate.over is None:
             product = place if centred and aggregate.around is not None else None
             terms.append(placed(parts, _need(aggregate), product))
             continue
@@ -162,13 +169,6 @@ def releases(
     _measure_around(query, released, terms, centres)
     places = {place: len(terms) + index for index, place in enumerate(centres)}
     return Releases(tuple(released), values, shares[-1], jointly, places)
-
-
-def _averages_alone(aggregate: BoundAggregate, others: Sequence[BoundAggregate]) -> bool:
-    """Does a sum serve an average only, so that the sum itself need not be released?"""
-    if aggregate.over is None:
-        return False
-    return not any(one.over is None and one.argument == aggregate.argument for one in others if one.function == "sum")
 
 
 def _measure_around(

@@ -47,7 +47,8 @@ class ScaledSum:
     """One of the sums released at one scale: sum_u s_u x_ui plus Laplace noise, in every group.
 
     x_ui is what unit u adds to sum i, and s_u = min(1, min_i tau_i / sum_f x_uif) is one factor for all sums and
-    groups. An average is a quotient of two sums, a variance of three. Truncated separately they lose different parts,
+    groups. A sum that no quotient reads (`alone`) has a factor of its own, and is as exact as if asked by itself.
+    An average is a quotient of two sums, a variance of three. Truncated separately they lose different parts,
     and the quotient is wrong. With one factor the quotient is that of weighted rows.
 
     Sensitivity: tau_i for each sum, in all groups together. What unit u adds, scaled, depends on its own rows and on
@@ -72,6 +73,7 @@ class ScaledSum:
       direct: the release at a known public bound, with the same budget as `chosen`; None without one.
       test: whether the sum is large enough for `direct`; None without it.
       spends: what the test and the release may spend together; None without `direct`.
+      alone: released with a factor of its own.
     """
 
     chosen: Clip
@@ -79,6 +81,7 @@ class ScaledSum:
     direct: Clip | None = None
     test: BoundTest | None = None
     spends: float | None = None
+    alone: bool = False
     name = "joint_scale"
 
     def __post_init__(self) -> None:
@@ -174,7 +177,10 @@ def release_at_one_scale(
         noisy = at.clip.release_at(at.level, UnitVectors(tuples, own), entropy)
         answers[row] = _coarse(replace(noisy, mechanism=one.name, epsilon=one.epsilon), one)
 
-    plain = [row for row, one in enumerate(sums) if one.around is None]
+    for row, one in enumerate(sums):
+        if one.alone:
+            release(row, chosen(row, contributions[row]), contributions[row])
+    plain = [row for row, one in enumerate(sums) if one.around is None and not one.alone]
     at = {row: chosen(row, contributions[row]) for row in plain}
     contributions = _scaled(contributions, {row: one.units for row, one in at.items()}, tuples.units)
     people = sum(one.clip.doubt(tuples.n_groups) for one in at.values())  # whom one choice overlooks all sums lack

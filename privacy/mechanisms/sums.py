@@ -143,6 +143,7 @@ class Sum:
         groups.
       counted: count the units above its one threshold (`l1_clip` only).
       capped: the largest threshold is an administrator's, so that choosing it does little harm.
+      alone: no quotient reads it, so that it is released by itself (`joint_scale` only).
     """
 
     epsilon: float
@@ -154,6 +155,7 @@ class Sum:
     nested: bool = False
     counted: Counted | None = None
     capped: bool = False
+    alone: bool = False
 
 
 def equal_shares(sums: Sequence[Sum], delta: float) -> tuple[ConcentratedBudget, ...]:

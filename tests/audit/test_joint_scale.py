@@ -226,6 +226,23 @@ def test_unequal_shares_add_up_where_rows_go_and_leave_others_with_a_larger_fact
     assert 0.6 < _found(_sums([0.25, 0.75]), (_runs([FULL]), _runs([])), (1, 3)) <= 1.0
 
 
+def _beside_an_average(epsilon: float) -> list[ScaledSum]:
+    one, other = _sums([epsilon / 2, epsilon / 2])
+    return [replace(one, alone=True), other]
+
+
+@pytest.mark.parametrize("unit", [FULL, MUCH, [4 * ONE, 4 * ONE]])
+def test_a_sum_by_itself_and_one_at_a_common_factor_add_up(unit: list[int]) -> None:
+    assert 0.4 < _found(_beside_an_average(1.0), (_runs([unit]), _runs([])), (1, 1)) <= 1.0
+
+
+def test_catches_a_sum_by_itself_that_is_not_clipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    true_sums = UnitVectors.sums
+    wider = step_of(4 * ONE) // step_of(ONE)
+    monkeypatch.setattr(UnitVectors, "sums", lambda vectors, tau: true_sums(vectors, 4 * tau) * wider)
+    assert _found(_beside_an_average(1.0), (_runs([[4 * ONE, 0]]), _runs([])), (1, 0)) > 1.0
+
+
 def test_products_around_the_means() -> None:
     """The unit's product, and the mean that it is measured around, both move."""
     first, second, third = 0.2, 0.2, 0.6

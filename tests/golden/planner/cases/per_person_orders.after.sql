@@ -38,7 +38,8 @@ SELECT
         0
       )
     )
-  ) AS BIGINT) AS "w2"
+  ) AS BIGINT) AS "w2",
+  CAST(1073741824 AS BIGINT) AS "w3"
 FROM (
   SELECT
     "orders_0"."o_custkey" AS "k1",

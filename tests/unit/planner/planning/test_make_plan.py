@@ -179,3 +179,15 @@ def test_domains_come_from_public_tables_the_policy_or_the_type() -> None:
 def test_planning_is_deterministic() -> None:
     sql = f"SELECT c_nationkey, {REVENUE}, count(*) {Q5_JOIN} GROUP BY c_nationkey"
     assert join_sql(sql) == join_sql(sql)
+
+
+def test_a_number_beside_an_average_costs_what_it_costs_by_itself() -> None:
+    """Each column has an equal share, and is measured as if it were asked alone."""
+    beside = planned("SELECT count(*), avg(l_quantity), sum(l_quantity) FROM lineitem", epsilon=3.0)
+    assert beside.mechanism == "joint_scale"
+    shares = {release.label: release.epsilon for release in beside.releases if release.alone}
+    assert shares == pytest.approx({"count(*)": 1.0, "sum(l_quantity)": 1.0})
+    average = [release for release in beside.releases if not release.alone]
+    alone = planned("SELECT avg(l_quantity) FROM lineitem", epsilon=1.0).releases
+    assert [one.epsilon for one in average] == pytest.approx([one.epsilon for one in alone])
+    assert [type(one.around) for one in average] == [type(one.around) for one in alone]

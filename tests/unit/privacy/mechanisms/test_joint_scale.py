@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -41,3 +43,16 @@ def test_an_average_of_equal_values_is_off_by_noise_alone() -> None:
 def test_a_centre_between_units_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(joint_scale, "round", lambda value: value, raising=False)
     assert max(_miss(10_240, seed) for seed in range(10)) > 0
+
+
+def test_a_number_beside_an_average_is_released_by_itself() -> None:
+    """Units with 4 rows of little value: their count is not scaled down to the average's threshold."""
+    by_itself, count = (ScaledSum(Clip(PureBudget(4.0), Thresholds(two, two))) for two in (2, 0))
+    members = np.arange(_PEOPLE, dtype=np.int32)
+    weights = np.full((2, _PEOPLE), 4 * ONE, np.int64)
+    ends = np.array([0, _PEOPLE])
+    tuples = CodedJoinTuples(members[None], ends, ends, weights, (1, 1), members)
+    sums = [replace(by_itself, alone=True), count]
+    rows, scaled = release_at_one_scale(sums, tuples, SimulatedEntropy(seed=1))
+    assert rows.values[0] == pytest.approx(4 * _PEOPLE, abs=50)  # 50 scales of noise
+    assert scaled.values[0] == pytest.approx(_PEOPLE, abs=50)
