@@ -158,9 +158,7 @@ def _as_they_are(noisy: NoisyAnswer, fields: Mapping[str, NDArray[np.float64]]) 
 
 
 COST_IN_SCALES = 32.0
-"""The most that choosing a threshold costs, in noise scales, beside one for each group where noise of all groups is
-charged. It is 11 to 31 for the mechanisms that may be added up. It is used where all released values are 0 or
-below."""
+"""What choosing a threshold is taken to cost, in noise scales, where all released values are 0 or below."""
 
 
 def choice_costs(noisy: NoisyAnswer) -> NDArray[np.float64]:
@@ -172,7 +170,6 @@ def choice_costs(noisy: NoisyAnswer) -> NDArray[np.float64]:
     values, signals, scales = noisy.values, noisy.signal, noisy.noise_scale
     told = (signals > 0) & np.isfinite(signals)
     costs = np.where(told, np.abs(values) / np.where(told, signals, 1.0), 0.0)
-    limit = COST_IN_SCALES + len(values)
-    most = min(limit, float(np.max(costs[told] / scales[told]))) if told.any() else COST_IN_SCALES
+    most = float(np.max(costs[told] / scales[told])) if told.any() else COST_IN_SCALES
     chosen = np.isfinite(signals) | (values <= 0)
-    return np.where(chosen, np.where(told, np.minimum(costs, limit * scales), most * scales), 0.0)
+    return np.where(chosen, np.where(told, costs, most * scales), 0.0)

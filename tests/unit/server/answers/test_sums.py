@@ -62,3 +62,11 @@ def test_what_a_total_over_many_groups_costs_is_not_cut_short() -> None:
     assert float(whole.signal[0]) < 3.0, "as in the answer that it follows from"
     each = added_up([Term(release, np.arange(300))], 300)
     assert float(each.signal[7]) == pytest.approx(1.5, rel=0.01)
+
+
+@pytest.mark.parametrize("signal", [0.01, 0.5, 40.0])
+def test_an_answer_by_itself_may_lack_as_much_as_when_it_was_new(signal: float) -> None:
+    """However much that is: rows of several people may lack hundreds of scales of noise."""
+    (one,) = [_release([1000.0], [signal], [0.5])]
+    again = added_up([Term(one, np.zeros(1, np.int64))], 1)
+    assert again.missing.tolist() == pytest.approx(one.missing.tolist())
