@@ -224,8 +224,11 @@ def wrong_type(part: Scalar, wanted: str) -> UnsupportedSQL:
 def align(node: exp.Expr, parts: Sequence[Scalar], binder: Binder) -> list[Scalar]:
     """Give untyped parts the type of the first typed part, and check that every pair can be compared.
 
-    Beside a double a numeric is a double, as in PostgreSQL. Raises: UndefinedOperator.
+    Beside a double a numeric is a double, as in PostgreSQL. Beside an enum a constant that is cast to text is a
+    label: clients that see the column as text write 'open'::varchar. Raises: UndefinedOperator.
     """
+    if any(part.type is not None and part.type.family is Family.ENUM for part in parts):
+        parts = [_as_label(part) for part in parts]
     if any(part.type == SqlType(Family.FLOAT) for part in parts):
         parts = [double(node, part) if part.type == _NUMBER else part for part in parts]
     typed = next((part for part in parts if part.type is not None), None)
@@ -247,6 +250,16 @@ def align(node: exp.Expr, parts: Sequence[Scalar], binder: Binder) -> list[Scala
             raise UndefinedOperator(f"{names} cannot be compared", hint=hint, at=node)
         aligned.append(settle(part, read_as, binder))
     return aligned if binder.zone == UTC else in_one_zone(node, aligned, binder.zone)
+
+
+def _as_label(part: Scalar) -> Scalar:
+    """A constant text without its cast; other parts as they are."""
+    cast = part.node.unnest()
+    if not isinstance(cast, exp.Cast) or cast.to.this not in exp.DataType.TEXT_TYPES or cast.to.expressions:
+        return part
+    written = cast.this.unnest()
+    text_literal = isinstance(written, exp.Literal) and written.is_string
+    return Scalar(part.node, None, copied(written)) if text_literal else part
 
 
 def in_one_zone(node: exp.Expr, parts: Sequence[Scalar], zone: str) -> list[Scalar]:

@@ -159,6 +159,30 @@ def test_an_answer_shows_labels_and_says_whose_rows_are_left_out(schema: Schema,
     assert plan.domains[0].why == "the column's enum has {n} labels"
 
 
+@pytest.mark.parametrize(
+    ("written", "label"),
+    [
+        ("state = 'in'::varchar", "state = 'in'"),
+        ("'in'::text <> state", "'in' <> state"),
+        ("state IN ('in'::varchar, 'lost'::text)", "state IN ('in', 'lost')"),
+        ("state < CAST('lost' AS text)", "state < 'lost'"),
+    ],
+)
+def test_a_constant_cast_to_text_is_a_label(schema: Schema, written: str, label: str) -> None:
+    """Clients that read the catalog take the column for text, and cast what they compare it with."""
+    asked, plain_label = (
+        rewrite(planned(f"SELECT count(*) FROM visit WHERE {one}", schema, POLICY)) for one in (written, label)
+    )
+    assert list(asked.texts) == list(plain_label.texts)
+
+
+def test_a_value_that_comes_as_varchar_is_a_label(schema: Schema) -> None:
+    filled = substitute(parse("SELECT count(*) FROM visit WHERE state = $1::VARCHAR"), ("in",))
+    bind(filled, schema, POLICY)
+    with pytest.raises(UnreadableValue):
+        bind(substitute(parse("SELECT count(*) FROM visit WHERE state = $1::VARCHAR"), ("gone",)), schema, POLICY)
+
+
 def test_what_has_no_meaning_here_is_refused_with_what_to_write(schema: Schema) -> None:
     for condition, error, words in [
         ("state = 'wating'", UnreadableValue, "did you mean waiting"),
