@@ -208,7 +208,7 @@ def _ascii(message: bytes) -> str:
 
 
 def _failed() -> AuthenticationFailed:
-    return AuthenticationFailed("There is no analyst of this name with this key.")
+    return AuthenticationFailed("There is no analyst of this name with this key. Keys of other roles are for HTTP.")
 
 
 async def ledger_verifier(ledger: Ledger, reads: LedgerReads, analyst: str) -> Verifier | None:

@@ -15,7 +15,7 @@ from planner.limits import check_cells, most_groups
 from planner.plan import Centre, Plan, Release, normalised
 from planner.planning.contribution_bounds import amount_of
 from planner.planning.mechanism_choice import CENTRED
-from planner.released_expression import Apply, KeyValue, Output, ReleasedValue, RowCount
+from planner.released_expression import Apply, Given, KeyValue, Output, ReleasedExpression, ReleasedValue, RowCount
 from planner.sql.datetimes import moment_text
 from planner.sql.sql_types import MEASURED, NUMBERS, ResultType
 from privacy.noisy_answer import CLIPPED_SHARE, NoisyAnswer
@@ -409,7 +409,19 @@ def _low_precision(
             )
             width = high - low if two_sided else np.where(low > 0, 0.0, np.inf)
             low_precision |= (low <= high) & ~((width == 0) | (width < np.abs(shown)))
+            low_precision |= _says_nothing(output.expression, low, high)
     return low_precision
+
+
+def _says_nothing(
+    value: ReleasedExpression, low: NDArray[np.float64], high: NDArray[np.float64]
+) -> NDArray[np.bool_]:
+    """Per row: is it a mean that may be any value of its declared range, as of a group with nearly no rows?"""
+    if not (isinstance(value, Apply) and value.operator == "within"):
+        return np.zeros(len(low), np.bool_)
+    least, most = (end.value for end in value.arguments[1:] if isinstance(end, Given))
+    assert isinstance(least, int | float) and isinstance(most, int | float), "a range of numbers"
+    return (low <= least) & (high >= most)
 
 
 def _clipped_rows(

@@ -18,7 +18,7 @@ from privacy.join_tuples import OwnerColumn, RankedTuples
 from privacy.mechanisms.rank import CHOICE, Rank, Ranks, uniform
 from privacy.mechanisms.rank_release import RankBatch, RankRelease
 from privacy.mechanisms.rank_rows import SharedRows, Sharing
-from privacy.mechanisms.scores import selection_scale
+from privacy.mechanisms.scores import ExceedanceScores, selection_scale
 from privacy.thresholds import Thresholds
 from privacy.units import Floats, Ints
 from tests.audit.auditing import FAILURE_PROBABILITY
@@ -277,7 +277,9 @@ def test_catches_a_quarter_of_the_noise_and_rows_that_are_not_truncated() -> Non
 def _scores_of_tau(batch: RankBatch, people: int) -> Ints:
     """(L,) the scores of all thresholds, if so many people have two rows each."""
     exceeding = np.where(batch.thresholds.taus < 2, people, 0)[None]
-    found: Ints = batch._scores(1)(exceeding.astype(np.int64))[0]
+    scores = batch._scores(1)
+    assert isinstance(scores, ExceedanceScores), "rows have one owner"
+    found: Ints = scores(exceeding.astype(np.int64))[0]
     return found
 
 
@@ -312,7 +314,9 @@ def test_many_ranks_pay_for_the_threshold_that_they_share(n_ranks: int) -> None:
     """rho bounds the divergence of all outputs, so also that of tau alone, which is computed here without noise."""
     ranks = tuple(Rank((place + 1) / (n_ranks + 1)) for place in range(n_ranks))
     batch = RankBatch(1.0, ranks, N_CODES, Thresholds(0, 1))
-    price = int(batch._scores(1).price)
+    scores = batch._scores(1)
+    assert isinstance(scores, ExceedanceScores), "rows have one owner"
+    price = int(scores.price)
     people = min(range(price, price + 400), key=lambda count: abs(np.diff(_scores_of_tau(batch, count))[0]))
     first, second = _law_of_tau(batch, people), _law_of_tau(batch, people + 1)
     diverges = max(float(rel_entr(*laws).sum()) for laws in ((first, second), (second, first)))

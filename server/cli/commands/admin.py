@@ -11,7 +11,17 @@ from typing import Annotated, Any, Literal
 import typer
 
 from planner.policy.sections import UNLIMITED
-from server.cli.commands.open_ledger import After, Limit, PolicyFile, Reason, act, moment, opened, paged
+from server.cli.commands.open_ledger import (
+    After,
+    Limit,
+    PolicyFile,
+    Reason,
+    act,
+    moment,
+    opened,
+    paged,
+    tell_of_more,
+)
 from server.cli.terminal import Format, Output, printable, show_rows, tell, write
 from server.ledger.account import (
     GRANT_WORDS,
@@ -206,6 +216,7 @@ def charges(
             for one in paged(partial(ledger.charges, _analyst(analyst)), after, limit)
         ]
     show_rows(_CHARGES, rows, output)
+    tell_of_more(len(rows), limit, rows[-1][0] if rows else after)
 
 
 def log(policy: PolicyFile, after: After = 0, limit: Limit = 100, output: Output = Format.TABLE) -> None:
@@ -221,6 +232,7 @@ def log(policy: PolicyFile, after: After = 0, limit: Limit = 100, output: Output
             what = json.dumps(dict(_in_units(said)), ensure_ascii=False)
             rows.append((one.number, moment(one.shown_at_ms) or "", one.kind, by, reason, what))
     show_rows(("number", "at", "kind", "by", "reason", "what"), rows, output)
+    tell_of_more(len(rows), limit, int(rows[-1][0]) if rows else after)
 
 
 def _in_units(said: Mapping[str, object]) -> Iterator[tuple[str, object]]:

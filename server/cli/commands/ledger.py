@@ -159,6 +159,8 @@ def restore(
             " before you start the proxy.",
             style="yellow",
         )
+    if done.missing != 0:
+        tell("If the policy changed since the copy, run `noisegate policy accept` before you start the proxy.")
     said, head = f"The ledger has {last.number} entries again. The hash of the last one:", last.hash.hex()
     show_one(_COLUMNS, (last.number, head, str(directory)), output, said, head)
 

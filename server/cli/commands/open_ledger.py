@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from server.cli.terminal import tell
+
 if TYPE_CHECKING:
     from server.ledger.analyst import Act
     from server.ledger.charge import ChargeRecord
@@ -62,6 +64,12 @@ def paged(read: Callable[..., Sequence[_Numbered]], after: int, limit: int) -> I
             return
         after = page[-1].number
         limit -= _PAGE
+
+
+def tell_of_more(shown: int, limit: int, last: int) -> None:
+    """Say how to see what comes after a full list."""
+    if 0 < limit <= shown:
+        tell(f"These are {shown:,}; there may be more: --after {last}, or --limit for more at once.")
 
 
 def moment(milliseconds: int | None) -> str | None:

@@ -109,7 +109,10 @@ def init(
 def no_table(grants: str) -> CommandFailed:
     """The failure for a role that can read no table, with the grants that it needs."""
     if not grants:
-        return CommandFailed("the database has no tables", hint="is it the database of the rows, by its URL?")
+        hint = (
+            "is it the database of the rows, by its URL? A folder needs .parquet files; DuckDB can make them of CSV"
+        )
+        return CommandFailed("the database has no tables", hint=hint)
     return CommandFailed("the role can read no table", hint=f"as the database's owner: {printable(grants)}")
 
 

@@ -69,6 +69,14 @@ def test_a_row_is_weak_whose_interval_is_wider_than_its_value() -> None:
     assert far_below.low_precision == (True,) * 4, "it is shown as 0"
 
 
+def test_a_mean_that_may_be_any_value_of_its_range_is_weak() -> None:
+    """Of a group with nearly no rows: 40 in 39 to 41 is narrower than its value, and says nothing."""
+    for low, high, marked in ((0.0, 100.0, False), (39.0, 100.0, False), (39.0, 41.0, True), (38.5, 41.0, True)):
+        mean = Apply("within", (X, Given(low), Given(high)))
+        answer = response(answer_plan(mean, types=["float8"]), PLAIN, [noisy_answer([40], reach=1.5)], BUDGET, "r")
+        assert answer.low_precision == (marked,), (low, high)
+
+
 def test_a_value_of_0_is_marked_if_its_answer_may_be_clipped() -> None:
     """Noise of whole numbers makes 0 often, and a part of 0 is 0."""
     plan = answer_plan(KEY, X, types=["text", "int8"], keys=["text"])
@@ -308,9 +316,9 @@ def test_a_plan_of_the_planner() -> None:
     )
     domain = Domain((("taxed", "free"),))
     count, left = noisy_answer([5, 25], reach=1.0), noisy_answer([1, -5], reach=1.0)
-    answer = response(plan, domain, [count, noisy_answer([0.5, 0.5]), left], BUDGET, "r")
+    answer = response(plan, domain, [count, count, noisy_answer([0.5, 0.5]), left], BUDGET, "r")
     assert [column.name for column in answer.columns] == ["kind", "n", "mean"]
-    whole = plan.releases[1].weight_bound  # a little more than 50, the largest quantity
+    whole = plan.releases[2].weight_bound  # a little more than 50, the largest quantity
     assert answer.rows[0][:2] == ("free", 25)
     assert answer.rows[0][2] == pytest.approx(whole * (0.5 - 5 / 25))
     assert answer.intervals[0][1] == Interval(24.0, 26.0)
