@@ -45,7 +45,11 @@ REASONS: tuple[tuple[str, str, str], ...] = (
         "of the oracle's",
         "the oracle takes, with a look at the rows, the threshold at which no bias is left",
     ),
-    ("statistics", "people beyond", "an extreme is drawn so that people lie beyond it: most of the bar is that number"),
+    (
+        "statistics",
+        "people beyond",
+        "an extreme is drawn so that people lie beyond it: most of the bar is that number",
+    ),
     ("statistics", "by ward", "five quantiles divide epsilon, and a person may be in every ward"),
     ("statistics", "error, median", _HEAVY),
     ("statistics", "ours, of", "the library gets the best of several bounds by hand"),
