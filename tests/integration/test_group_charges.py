@@ -14,7 +14,7 @@ from server.workers.pool import WorkerPool
 from tests.support.asking import ask
 from tests.support.visits import PLACES, visits_policy
 
-PER_PLACE = "SELECT place, count(*) AS n, avg(minutes) FROM visit GROUP BY place"
+PER_PLACE = "SELECT place, count(*) AS n, sum(minutes) FROM visit GROUP BY place"
 TOWNS = "SELECT town, count(*) FROM person GROUP BY town"
 
 

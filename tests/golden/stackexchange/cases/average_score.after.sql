@@ -50,6 +50,7 @@ SELECT
     ),
     4611686018427387904
   ) AS BIGINT) AS "w2",
+  CAST(LEAST(COUNT(*), 4294967296) * 1073741824 AS BIGINT) AS "w3",
   CAST(LEAST(
     SUM(
       CAST(GREATEST(
@@ -75,7 +76,7 @@ SELECT
       ) AS BIGINT)
     ),
     4611686018427387904
-  ) AS BIGINT) AS "w3",
+  ) AS BIGINT) AS "w4",
   CAST(LEAST(
     SUM(
       CAST(GREATEST(
@@ -101,7 +102,7 @@ SELECT
       ) AS BIGINT)
     ),
     4611686018427387904
-  ) AS BIGINT) AS "w4"
+  ) AS BIGINT) AS "w5"
 FROM "public"."posts" AS "posts_0"
 WHERE
   "posts_0"."posttypeid" IN (1, 2)

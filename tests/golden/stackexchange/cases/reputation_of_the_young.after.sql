@@ -38,7 +38,8 @@ SELECT
         0
       )
     )
-  ) AS BIGINT) AS "w2"
+  ) AS BIGINT) AS "w2",
+  CAST(1073741824 AS BIGINT) AS "w3"
 FROM "public"."users" AS "users_0"
 WHERE
   "users_0"."age" BETWEEN 20 AND 29;
