@@ -21,7 +21,7 @@ from server.workers.group_limits import is_in_range
 _STEPS = 24  # of bisection, over four to five orders of magnitude
 _ASK_FIRST = (
     "ask once with a small epsilon, and a proposal can use that answer; a question with `max_relative_error` or"
-    " `max_absolute_error` does both"
+    " `max_absolute_error` does both (`noisegate query`: add --yes)"
 )
 
 
