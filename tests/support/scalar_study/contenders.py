@@ -59,8 +59,8 @@ def releases(mechanism: Measurement, answer: TruncatedAnswer, runs: int, entropy
 
 
 def _as_if_alone(mechanism: Measurement, together: int) -> Measurement:
-    """gem's beta is for all groups of a release; each run is to be as if it were alone."""
-    if not isinstance(mechanism, Gem):
+    """gem's beta is for all groups of a release; each run is to be as if it were alone. Scores by exceedance are."""
+    if not isinstance(mechanism, Gem) or mechanism.nested:
         return mechanism
     settings = mechanism.selection
     return replace(mechanism, selection=replace(settings, beta=settings.beta * together))
