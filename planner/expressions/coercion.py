@@ -252,10 +252,14 @@ def align(node: exp.Expr, parts: Sequence[Scalar], binder: Binder) -> list[Scala
     return aligned if binder.zone == UTC else in_one_zone(node, aligned, binder.zone)
 
 
+_WHOLE_TEXTS = (exp.DType.TEXT, exp.DType.VARCHAR)
+"""The types that keep a text as it is: a plain char has one character."""
+
+
 def _as_label(part: Scalar) -> Scalar:
     """A constant text without its cast; other parts as they are."""
     cast = part.node.unnest()
-    if not isinstance(cast, exp.Cast) or cast.to.this not in exp.DataType.TEXT_TYPES or cast.to.expressions:
+    if not isinstance(cast, exp.Cast) or cast.to.this not in _WHOLE_TEXTS or cast.to.expressions:
         return part
     written = cast.this.unnest()
     text_literal = isinstance(written, exp.Literal) and written.is_string

@@ -417,6 +417,8 @@ def _says_nothing(
     value: ReleasedExpression, low: NDArray[np.float64], high: NDArray[np.float64]
 ) -> NDArray[np.bool_]:
     """Per row: is it a mean that may be any value of its declared range, as of a group with nearly no rows?"""
+    while isinstance(value, Apply) and value.operator == "round":
+        value = value.arguments[0]
     if not (isinstance(value, Apply) and value.operator == "within"):
         return np.zeros(len(low), np.bool_)
     least, most = (end.value for end in value.arguments[1:] if isinstance(end, Given))

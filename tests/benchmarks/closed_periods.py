@@ -62,7 +62,7 @@ def _measured(clinic: GrowingClinic, loads: int) -> list[Row]:
         anew.append(whole.epsilon)
         month = day.month - 1
         widths.append(_width(divided, month) / _width(whole, month))
-    assert sum(anew) == loads * EPSILON, "a question that is asked as a whole has no cached period"
+    assert sum(anew) == loads * EPSILON, "a question without periods is measured again after each load"
     gained = sum(anew) / sum(kept)
     name = f"{loads} daily loads, counts by month at epsilon {EPSILON:g}"
     return [

@@ -32,8 +32,8 @@ def block(document: Mapping[str, object]) -> str:
     return "\n".join(
         [
             f"Measured by `make benchmark NAME=everyday` at {document['commit']}: {releases} releases.",
-            f"The errors of counts, sums and people are {sums:.3g} times those of the best threshold in hindsight,",
-            f"and those of averages {averages:.3g} times (geometric means; the goals are at most 1.6 and 2).",
+            f"The errors of counts, sums and people are {sums:.3g} times those of the best threshold in hindsight.",
+            f"Those of averages are {averages:.3g} times. These are geometric means; the goals are 1.6 and 2.",
             "",
             f"| table | question | {' | '.join(_GROUPINGS)} |",
             f"| --- | --- |{' ---: |' * len(_GROUPINGS)}",

@@ -75,6 +75,8 @@ def test_a_mean_that_may_be_any_value_of_its_range_is_weak() -> None:
         mean = Apply("within", (X, Given(low), Given(high)))
         answer = response(answer_plan(mean, types=["float8"]), PLAIN, [noisy_answer([40], reach=1.5)], BUDGET, "r")
         assert answer.low_precision == (marked,), (low, high)
+        rounded = answer_plan(Apply("round", (mean, Given(1))), types=["float8"])
+        assert response(rounded, PLAIN, [noisy_answer([40], reach=1.5)], BUDGET, "r").low_precision == (marked,)
 
 
 def test_a_value_of_0_is_marked_if_its_answer_may_be_clipped() -> None:
