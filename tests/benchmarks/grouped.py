@@ -35,7 +35,7 @@ from tests.support.simulated_entropy import SimulatedEntropy
 _UNITS = (300, 3_000)
 _GROUPS = (2, 6, 12, 36)
 _EPSILONS = (0.3, 1.0, 4.0)
-_RUNS, _QUICK_RUNS = 41, 5
+_RUNS, _QUICK_RUNS = 21, 5
 _THRESHOLDS = useful_thresholds(whole=True, tuples_per_unit=None, fine=True)
 _NOTHING = 0.9
 """Above this relative error nothing was answered, and ratios of such errors say nothing."""

@@ -52,7 +52,7 @@ def _studied(quick: bool) -> Measured:
 
 def _generated(quick: bool) -> Measured:
     """gem against R2T on generated graphs, none of which a setting was chosen on."""
-    runs, others = (1_000, 500) if quick else (20_000, 4_000)
+    runs, others = (1_000, 500) if quick else (6_000, 2_000)
     rows: list[Row] = []
     for case in generated_cases(SIZES[:1] if quick else SIZES):
         (answer,) = answers(case, 1.0, 1, np.random.default_rng(2))

@@ -40,7 +40,7 @@ from tests.support.statistics_study.data import Data, Measure, hospital, tpch, t
 from tests.support.statistics_study.peers import LIMIT_S, PeerAnswers, answers, environments
 
 _EPSILON = 1.0
-_RUNS, _QUICK_RUNS, _PEER_RUNS = 15, 3, 9  # a release of ranks takes a second
+_RUNS, _QUICK_RUNS, _PEER_RUNS = 7, 3, 5  # a release of ranks takes a second
 _DRAWS = 41
 _PATIENTS, _QUICK_PATIENTS = 60_000, 6_000
 _PEER_PATIENTS = 6_000  # some libraries need a minute for an answer about more

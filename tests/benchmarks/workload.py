@@ -27,7 +27,7 @@ from tests.support.memory_ledger import MemoryLedger
 from tests.support.ward_grid import MONTHS, SEXES, WARDS, exact, load_wards, ward_pipeline
 
 _EPSILON = 1.0
-_RUNS, _QUICK_RUNS = 12, 2
+_RUNS, _QUICK_RUNS = 7, 2
 _PATIENTS = 20_000
 _MOST, _WORSE = 0.7, 1.02
 """The bars: of all errors in grids by two and three keys; in other workloads, and of any one question."""

@@ -1,4 +1,4 @@
-"""How long a budget lasts: ten recorded dashboards over data that grow day by day, with and without each lever.
+"""How long a budget lasts: recorded dashboards over data that grow day by day, with and without each lever.
 
 Within 5% means: of a chart's worst column, the half-width of the median 95% interval is at most 5% of the median
 value, both as they were released (`typical_error.py`); how far a typical cell is from the truth is a row beside it.
@@ -6,9 +6,9 @@ Questions that no permitted epsilon brings there are left out by public numbers 
 out with the first answers are counted, and left out of every figure. A lever that the product has no switch for is a
 row that says so (`levers.py`), and what is measured of all is measured of those that are there.
 
-CASES="dashboards;roll-ups;pooled;race" asks for those alone, LOADS=5 for fewer loads, DASHBOARDS=2 for the first two
-of each data set. A full run takes hours: RESUME=x takes up a run of the same x that was broken off, dashboard by
-dashboard.
+CASES="dashboards;roll-ups;pooled;race" asks for those alone, LOADS=5 for fewer loads, DASHBOARDS=6 for all ten
+instead of two of each data set. A full run takes an hour: RESUME=x takes up a run of the same x that was broken off,
+dashboard by dashboard.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from tests.benchmarks.comparison.ours import one_worker
 from tests.benchmarks.rows import Row
 
 _FOLDER = Path(".noisegate") / "benchmarks" / "case_studies"
-_RELEASES, _QUICK_RELEASES = 20, 2
+_RELEASES, _QUICK_RELEASES = 10, 2
 _QUICK_SHARE = 20
 
 

@@ -25,8 +25,8 @@ from tests.benchmarks.everyday.tables import TABLES
 from tests.benchmarks.rows import Row
 
 EPSILONS = (0.1, 0.5, 1.0)
-_RELEASES, _QUICK_RELEASES = 40, 5
-_RANK_RELEASES = 10
+_RELEASES, _QUICK_RELEASES = 20, 5
+_RANK_RELEASES = 6
 """Quantiles by groups are released so often: one release of 500 groups takes seconds."""
 _FOLDER = Path(".noisegate") / "benchmarks"
 _SUM_BAR, _AVERAGE_BAR, _CELL_BAR = 1.6, 2.0, 4.0

@@ -10,9 +10,9 @@ from tests.benchmarks.rows import Row
 from tests.benchmarks.trust.questions import Asked, DataSet, Question
 
 _EPSILON = 0.5
-_CELLS, _QUICK_CELLS = 4_000, 400
-"""Intervals of one question at the least: at 4,000 the share that covers is known to a third of a per cent."""
-_RELEASES, _QUICK_RELEASES = 400, 40
+_CELLS, _QUICK_CELLS = 2_000, 400
+"""Intervals of one question at the least: at 2,000 the share that covers is known to half a per cent."""
+_RELEASES, _QUICK_RELEASES = 150, 40
 _TIMES = (1, 2, 4)
 _COVERAGE = 0.94
 _OF_RATIO, _NEAR, _OF_NEAR = 1.2, 2.0, 2.5

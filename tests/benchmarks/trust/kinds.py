@@ -17,7 +17,7 @@ from tests.support.vector_study.contenders import by_default
 from tests.support.vector_study.study import DELTA, EPSILON
 
 _CASES = ["TPC-H Q5", "TPC-H Q7a", "TPC-H Q7b", "TPC-H Q7c", "MathOverflow c2a, 1-paths", "MathOverflow a2q, 1-paths"]
-_RUNS, _QUICK_RUNS = 200, 40
+_RUNS, _QUICK_RUNS = 80, 40
 _WHERE_KINDS_DIFFER = 0.5
 """The most of the error with one capacity; where kinds are alike it is the same to the bit."""
 

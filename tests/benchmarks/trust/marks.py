@@ -12,7 +12,7 @@ from tests.benchmarks.rows import Row
 from tests.benchmarks.trust.questions import DataSet
 
 _EPSILONS = (0.05, 0.2, 0.5, 2.0)
-_RELEASES, _QUICK_RELEASES = 60, 6
+_RELEASES, _QUICK_RELEASES = 24, 6
 _FAR, _NEAR = 0.5, 0.05
 _OF_FAR, _OF_NEAR = 0.95, 0.1
 _CURVE = (0.5, 1.0, 2.0, 3.0, 5.0, 8.0)
