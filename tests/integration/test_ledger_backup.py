@@ -223,7 +223,9 @@ def test_the_backup_commands_write_and_restore_a_ledger(
     assert run("restore", str(tmp_path / "monday"), *why) == 1
     assert "--forget-charges" in capsys.readouterr().err
     assert run("restore", str(tmp_path / "monday"), *why, "--forget-charges") == 0
-    assert "warning: undone since the copy: 1 charge (analyst:ada epsilon 0.5)." in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "warning: undone since the copy: 1 charge (analyst:ada epsilon 0.5)." in said
+    assert "run `noisegate policy accept` before you start the proxy" in " ".join(said.split())
     assert run("verify", "--head", noted) == 0
 
 

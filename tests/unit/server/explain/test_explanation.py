@@ -217,6 +217,15 @@ def test_an_average_s_error_is_told_in_parts_of_itself() -> None:
     assert "Expect" not in explained("SELECT median(l_quantity) FROM lineitem").reason
 
 
+def test_the_centre_of_an_average_has_no_line_of_noise() -> None:
+    """What a centre leaves is measured, so that its noise is in no value."""
+    shown = explained("SELECT avg(l_quantity) FROM lineitem")
+    lines = [str(line) for (line,) in explanation_answer(shown, "text", Budget(1.0, 0.0, 0.5, 0.0), "r").rows]
+    told = [line for line in lines if line.startswith("noise of")]
+    assert len(told) == len(shown.expected_noise) - 1 > 0
+    assert not any("within 0 " in line or line.endswith("within 0") for line in told)
+
+
 def test_that_no_unit_leaves_the_database_is_said_only_where_it_is_so() -> None:
     counted = "The database adds up contributions"
     assert counted in explained("SELECT count(*) FROM lineitem").reason

@@ -270,6 +270,9 @@ def test_charges_are_listed_in_pages_as_csv(shell: Shell) -> None:
         ("3", "ada", "0.5", "committed"),
     ]
     assert len(shell.rows("admin", "charges", "--limit", "1")) == 1
+    assert "These are 1; there may be more: --after 1, or --limit" in shell.err
+    assert len(shell.rows("admin", "charges", "--after", "1", "--limit", "5")) == 2 and "more" not in shell.err
+    assert shell.rows("admin", "charges", "--after", "3", "--limit", "1") == [] and "more" not in shell.err
     assert "committed" in shell("admin", "charges")
 
 
@@ -280,6 +283,9 @@ def test_the_log_says_who_did_what_and_why(shell: Shell) -> None:
     assert log[-1]["kind"] == "data" and log[-1]["reason"] == "the study begins"
     assert log[-1]["by"].startswith("cli:")
     assert not {"reserved", "committed"} & {row["kind"] for row in log}
+    (first,) = shell.rows("admin", "log", "--limit", "1")
+    assert f"These are 1; there may be more: --after {first['number']}" in shell.err
+    assert shell.rows("admin", "log", "--after", first["number"]) == log[1:] and "more" not in shell.err
 
 
 def test_the_log_has_the_units_of_options(shell: Shell) -> None:
