@@ -197,10 +197,16 @@ def of_dates(tree: exp.Expr, column: ColumnRef) -> exp.Expr:
     return replaced(tree, date_of)
 
 
-def listed_literals(column: ColumnRef, kind: SqlType, predicates: Iterable[exp.Expr]) -> tuple[str | int, ...] | None:
-    """The literals of a condition `x = 'a'` or `x IN ('a', 'b')` on the column; None if there is none."""
+def listed_literals(
+    value: ColumnRef | exp.Expr, kind: SqlType, predicates: Iterable[exp.Expr]
+) -> tuple[str | int, ...] | None:
+    """The literals of a condition `x = 'a'` or `x IN ('a', 'b')`; None if there is none.
+
+    Args:
+      value: x, a column or the same expression as in the condition.
+    """
     for condition in predicates:
-        if not _is(condition.this, column):
+        if not (_is(condition.this, value) if isinstance(value, tuple) else _same(condition.this, value)):
             continue
         if isinstance(condition, exp.In):
             written = condition.expressions
@@ -245,6 +251,10 @@ def _is(node: object, column: ColumnRef) -> bool:
     if isinstance(node, exp.Paren):
         node = node.unnest()
     return isinstance(node, exp.Column) and (node.table, node.name) == column
+
+
+def _same(node: object, value: exp.Expr) -> bool:
+    return isinstance(node, exp.Expr) and node.unnest() == value.unnest()
 
 
 def _literal(node: exp.Expr, kind: SqlType) -> str | int | None:

@@ -144,6 +144,11 @@ def _known(place: int, key: BoundKey, sources: KeySources, most: float, delta: f
         all_known = asked is not None and set(asked) <= set(declared)
         return GroupDomain((place,), kept if all_known else listed(kept, other), None, _DECLARED)
     if key.values is None:
+        asked = None
+        if not isinstance(key.value, exp.Column):
+            asked = listed_literals(key.value, key.type, sources.query.predicates)
+        if asked is not None:
+            return GroupDomain((place,), asked, None, "the condition lists {n} values")
         check_shared(key, sources)
         if not delta or not is_selectable(key, sources):
             raise _no_domain(key, sources, most)

@@ -26,6 +26,16 @@ def test_literals_of_a_condition_are_the_columns_values() -> None:
         assert listed_literals(("a", "x"), declared, [parse_one(condition, dialect="postgres")]) == values
 
 
+def test_a_condition_lists_the_values_of_the_same_expression_alone() -> None:
+    value = parse_one("LEFT(a.x, 2)", dialect="postgres")
+    for condition, values in [
+        ("LEFT(a.x, 2) IN ('ab', 'cd')", ("ab", "cd")), ("(LEFT(a.x, 2)) = 'ab'", ("ab",)),
+        ("LEFT(a.x, 3) IN ('ab', 'cd')", None), ("LEFT(a.y, 2) = 'ab'", None), ("a.x = 'ab'", None),
+        ("LEFT(a.x, 2) <> 'ab'", None), ("NOT LEFT(a.x, 2) IN ('ab')", None), ("LEFT(a.x, 2) IN ('ab', a.y)", None),
+    ]:  # fmt: skip
+        assert listed_literals(value, sql_type("text"), [parse_one(condition, dialect="postgres")]) == values
+
+
 def test_decimals_of_a_range_step_by_their_last_digit() -> None:
     for kind, declared, conditions, first, count in [
         ("numeric(4,1)", (0.1, 2.0), (), 1, 20), ("numeric(4,1)", (-0.15, 0.15), (), -1, 3),
