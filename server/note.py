@@ -9,10 +9,11 @@ from typing import Literal
 
 from server.query import Cell, Interval, QueryResponse
 
-NoteKind = Literal["plain", "confidence", "order", "bound", "groups", "exceeding"]
+NoteKind = Literal["plain", "confidence", "order", "bound", "groups", "exceeding", "wide"]
 """`confidence`: why the intervals' confidence is lower. `order`: which neighbours the noise does not separate.
 `bound`: which extremes are an end of their declared range. `groups`: that rows with NULL are in no group, so in no
-total. `exceeding`: how many people have more than counts. `plain`: anything else.
+total. `exceeding`: how many people have more than counts. `wide`: that a free answer is far less precise than a new
+one. `plain`: anything else.
 """
 
 
@@ -57,8 +58,8 @@ PRACTICE = "This is practice: the rows are made up, and your budget is not charg
 
 def one_note(answer: QueryResponse) -> str:
     """The one note of an answer: what may be missing, or else what the intervals cover and where noise hides the
-    value. Then how many people have more than counts, whether noise chose the rows, and that NULL is in no group.
-    A practice answer says so first.
+    value. Then how many people have more than counts, whether noise chose the rows, that NULL is in no group, and how
+    precise a new answer would be if this free one is far less so. A practice answer says so first.
 
     Returns: for an answer without noise, the reason; empty if there is nothing to say.
     """
@@ -67,7 +68,8 @@ def one_note(answer: QueryResponse) -> str:
     if answer.covers not in _COVERS:
         return next(iter(answer.notes), "")
     kinds = {kind_of(note): note for note in reversed(answer.notes)}
-    beside = (kinds.get("exceeding", ""), _ORDER if "order" in kinds else "", kinds.get("groups", ""))
+    order = _ORDER if "order" in kinds else ""
+    beside = (kinds.get("exceeding", ""), order, kinds.get("groups", ""), kinds.get("wide", ""))
     return " ".join(filter(None, (_about_values(answer), *beside)))
 
 

@@ -15,6 +15,7 @@ from privacy.noisy_answer import NoisyAnswer
 from privacy.registry import MECHANISMS
 from server.answers.sums import noise_widths
 from server.backends.columns import Domain
+from server.note import Note
 from server.query import Budget, QueryResponse
 from server.question import Question
 from server.results.notes import confidence_notes
@@ -74,6 +75,9 @@ _CUT_APART = (
     "A value is the sum of up to {most} groups. Contributions were clipped in each group by itself, so a person in "
     "all of them may count {most} times tau."
 )
+_FAR_WIDER = 3.0
+"""How many times as wide as a new answer a free one is, if every interface says so."""
+
 MEANS = "{count} releases of the same number were averaged, weighted by their inverse variances."
 _LACKS_NULL = "The values lack rows with NULL in a group key of the earlier answer, which it left out."
 _LACKS_OTHERS = (
@@ -175,7 +179,8 @@ class DerivedAnswer:
     def _offered(self, epsilon: float) -> str:
         known = [one for one in self.widths if one.is_known]
         widths = "; ".join(f"{one.label}: {one.predicted} instead of +-{one.free:.4g}" for one in known)
-        return _FRESH.format(epsilon=epsilon) + (f", with about {widths}." if widths else ".")
+        said = _FRESH.format(epsilon=epsilon) + (f", with about {widths}." if widths else ".")
+        return Note(said, "wide") if any(one.free > _FAR_WIDER * one.fresh for one in known) else said
 
     def passed_over(self) -> str:
         """Return the note of a new answer that was measured although this one is free."""

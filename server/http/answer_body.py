@@ -93,7 +93,8 @@ class AnswerBody(BaseModel):
     detail_kinds: list[NoteKind] = Field(
         description="The kind of each detail: `confidence`, why that of the intervals is lower; `order`, "
         "which neighbours the noise does not separate; `bound`, which extremes are an end of their declared range; "
-        "`plain`, anything else.",
+        "`groups`, that rows with NULL are in no group; `exceeding`, how many people have more than counts; `wide`, "
+        "that a free answer is far less precise than a new one; `plain`, anything else.",
     )
     raw: tuple[tuple[Cell, ...], ...] = Field(
         default=(),

@@ -19,6 +19,7 @@ from server.ledger.account import DATASET, Grant
 from server.ledger.analyst import ADMINISTRATOR
 from server.ledger.ledger import Ledger
 from server.ledger.sqlite import open_ledger
+from server.note import one_note
 from server.pipeline import Pipeline
 from server.query import QueryRequest, QueryResponse, Reuse
 from server.workers.pool import WorkerPool
@@ -309,6 +310,9 @@ def test_it_is_free_however_wide_where_no_more_epsilon_is_named_than_was_paid(as
     assert (years.epsilon, years.derived_from) == (0.0, (1,))
     (offered,) = (note for note in years.notes if note.startswith("With reuse = never"))
     assert "for epsilon 1, with about count(*): +-" in offered and " instead of +-" in offered
+    assert offered in one_note(years), "twelve months are more than three times as wide as a year"
+    for near in (asked(f"{MONTHS} ORDER BY 2 DESC LIMIT 3"), asked(MONTHS)):
+        assert "With reuse" not in one_note(near)
     assert asked(YEARS, epsilon=1.5).epsilon == 1.5, "who names more wants it more accurate"
     assert asked(f"{MONTHS} ORDER BY 2 DESC LIMIT 3").epsilon == 0.0
     by_field = asked(

@@ -13,7 +13,7 @@ from server.note import Note, NoteKind, kind_of, one_note
 from server.query import Interval, QueryRequest
 from tests.unit.server.http.fakes import answer
 
-KINDS: tuple[NoteKind, ...] = ("plain", "confidence", "order", "bound", "groups", "exceeding")
+KINDS: tuple[NoteKind, ...] = ("plain", "confidence", "order", "bound", "groups", "exceeding", "wide")
 
 
 def test_a_note_is_its_text_and_keeps_its_kind() -> None:
@@ -76,5 +76,7 @@ def test_one_sentence_says_what_matters_most() -> None:
     whole = one_note(replace(told, notes=("Anything.", *beside)))
     chosen = "Noise may have chosen which rows are shown, and their order."
     assert whole == f"{one_note(told)} {chosen} Rows whose sex is NULL are left out."
+    offered = Note("With reuse = never it is measured again, with about +-3 instead of +-60.", "wide")
+    assert one_note(replace(told, notes=("Anything.", offered))) == f"{one_note(told)} {offered}"
     marked = replace(told, clipped=(True,))
     assert without_rows(marked).note == one_note(marked), "also where the rows, and their marks, are sent apart"
