@@ -178,8 +178,8 @@ def _noise(plan: Plan, measuring: Measuring, n_groups: int) -> Iterator[tuple[st
     """Per sum or count, (tau, half-width at 95%) in the answer's unit; for a sample, of the scaled-up value."""
     rate = plan.sampling.rate if plan.sampling else 1.0
     for release, measured in zip(plan.releases, measuring.releases, strict=True):
-        if release.ranked is not None:
-            continue  # its noise is in ranks, which `release_mechanisms` tells
+        if release.ranked is not None or isinstance(release.around, Centre):
+            continue  # that of a rank is in ranks (`release_mechanisms`), and what a centre leaves is measured
         unit = release.weight_bound / rate
         yield release.label, tuple((unit * tau, unit * half) for tau, half in measured.expected_noise(n_groups))
 

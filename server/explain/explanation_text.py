@@ -34,8 +34,6 @@ def explanation_facts(explanation: Explanation) -> Iterator[tuple[str, str]]:
     if explanation.cannot_pay is not None:
         yield REFUSED, str(explanation.cannot_pay)
     for label, noise in explanation.expected_noise:
-        if not any(half_width for _, half_width in noise):
-            continue  # a centre is where it is: what it leaves is measured
         ratio = noise_ratio(noise)
         if len(noise) == 1:
             ((tau, half_width),) = noise
