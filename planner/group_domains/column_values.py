@@ -182,7 +182,7 @@ def base_values(
         found = _numbers(column, kind, declared, predicates, stepped=itself)
         most = math.inf if kind.family is Family.INTEGER else MAX_GROUPS if itself else MAX_BASE
         return found if found is not None and found.size <= most else None
-    if kind.is_moment and not itself:
+    if kind.family is Family.DATE or (kind.is_moment and not itself):
         return _moments(column, kind, declared, uses, predicates)
     return None
 

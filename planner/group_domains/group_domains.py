@@ -165,7 +165,7 @@ def _computed(block: _Block, keys: Sequence[tuple[int, BoundKey, ColumnSources]]
     first = keys[0][1]
     if len(keys) == 1 and isinstance(first.value, exp.Column) and not block.conditions and len(block.sources) == 1:
         (source,) = block.sources.values()
-        if isinstance(source, ColumnValues):
+        if isinstance(source, ColumnValues) and (source.base.listed is not None or source.base.unit == "number"):
             null = source.null and sources.declared(first.columns[0]).null_group
             why = _OF_THE_TYPE.get(first.type.family, _DECLARED)
             if sources.declared(first.columns[0]).domain is not None:

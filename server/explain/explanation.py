@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from planner.binding.bound_query import BoundQuery
 from planner.plan import BackendQuery, Centre, Plan
-from planner.released_expression import Apply, within_no_range
+from planner.released_expression import Apply, ReleasedExpression, ReleasedValue, within_no_range
 from planner.rewriting.join_tables import semi_join_condition
 from planner.rewriting.rewrite import to_sql
 from planner.sensitivity.provenance import Completion, OwnerPosition, Provenance
@@ -184,6 +184,10 @@ def _noise(plan: Plan, measuring: Measuring, n_groups: int) -> Iterator[tuple[st
         yield release.label, tuple((unit * tau, unit * half) for tau, half in measured.expected_noise(n_groups))
 
 
+def _is_centre(value: ReleasedExpression, plan: Plan) -> bool:
+    return isinstance(value, ReleasedValue) and isinstance(plan.releases[value.release].around, Centre)
+
+
 _ROWS, _EACH = 10_000, 10
 """The example for the error of a quotient."""
 
@@ -199,7 +203,7 @@ def _of_quotients(plan: Plan, measuring: Measuring, n_groups: int) -> Iterator[s
     for output in plan.display.outputs:
         value = within_no_range(output.expression)
         used = sorted(releases_used(value))
-        if isinstance(value, Apply) and any(isinstance(plan.releases[one].around, Centre) for one in used):
+        if isinstance(value, Apply) and value.operator == "+" and _is_centre(value.arguments[0], plan):
             (_, value), used = value.arguments, [one for one in used if plan.releases[one].around is not None]
         ranked = any(plan.releases[place].ranked is not None for place in used)
         if not isinstance(value, Apply) or value.operator != "/" or len(used) < 2 or ranked:

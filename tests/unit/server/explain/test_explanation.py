@@ -217,6 +217,11 @@ def test_an_average_s_error_is_told_in_parts_of_itself() -> None:
     assert "Expect" not in explained("SELECT median(l_quantity) FROM lineitem").reason
 
 
+@pytest.mark.parametrize("value", ["abs(avg(l_tax))", "-avg(l_tax)", "CASE WHEN avg(l_tax) > 0.1 THEN 1 ELSE 0 END"])
+def test_a_value_computed_from_an_average_is_explained(value: str) -> None:
+    assert "Expect" not in explained(f"SELECT {value} FROM lineitem").reason
+
+
 def test_the_centre_of_an_average_has_no_line_of_noise() -> None:
     """What a centre leaves is measured, so that its noise is in no value."""
     shown = explained("SELECT avg(l_quantity) FROM lineitem")
