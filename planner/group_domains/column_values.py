@@ -183,7 +183,8 @@ def base_values(
         most = math.inf if kind.family is Family.INTEGER else MAX_GROUPS if itself else MAX_BASE
         return found if found is not None and found.size <= most else None
     if kind.family is Family.DATE or (kind.is_moment and not itself):
-        return _moments(column, kind, declared, uses, predicates)
+        found = _moments(column, kind, declared, uses, predicates)
+        return None if itself and found is not None and found.size > MAX_GROUPS else found
     return None
 
 

@@ -14,7 +14,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from weakref import WeakValueDictionary
 
-from planner.limits import check_cells
 from server.answers.encoding import decoded
 from server.answers.released import Released, alone_if_large
 from server.errors import DuplicateRequest, KeyReused
@@ -173,13 +172,11 @@ class Wanted:
       check: looks at everything public before the charge. Raises what refuses the question.
       measure: measures under a reservation, and settles it in every case. It is given what was served before, by
         answer key.
-      columns: of the answer.
     """
 
     charge: Charge
     check: Callable[[], None]
     measure: Callable[[Reservation, Mapping[str, Served]], tuple[Released, Budget]]
-    columns: int
 
 
 @dataclass(frozen=True)
@@ -249,12 +246,14 @@ class CachedAnswers:
             time.
           charged: receives the answer key of each question whose charge stands and whose answer is cached.
         Returns: what is served, by answer key.
-        Raises: StatementTooComplex for an answer that would be too large. BudgetExhausted and its kin, without any
-          charge. DuplicateRequest. TooManyQueries and CancelledEarly where others measure for too long. What
-          `measure` raises: then earlier measurements stay charged and cached, and later reservations are given back.
+        Raises: BudgetExhausted and its kin, without any charge. DuplicateRequest. TooManyQueries and CancelledEarly
+          where others measure for too long. What `measure` raises: then earlier measurements stay charged and cached,
+          and later reservations are given back.
+
+        Nothing of an answer that the analyst has not paid for decides what is said, or when, before its charge.
         """
         questions = {one.charge.answer_key: one for one in wanted}
-        paid = {key: self.find(one.charge) for key, one in questions.items()}  # another thread may have bought it
+        paid = {key: self._bought(one.charge) for key, one in questions.items()}  # another thread may have bought it
         served = {key: self.again(one) for key, one in paid.items() if one is not None}
         questions = {key: one for key, one in questions.items() if key not in served}
         if not questions:
@@ -276,7 +275,6 @@ class CachedAnswers:
     ) -> dict[str, Served] | None:
         """Serve all of them, by answer key, with those served before; None while another proxy measures one."""
         served = dict(before)
-        repeated: dict[str, Released] = {}
         charges: list[Charge] = []
         for key, one in questions.items():
             cached = self._lookup(one.charge)
@@ -286,8 +284,6 @@ class CachedAnswers:
                 one.check()
                 charges.append(one.charge)
             else:
-                repeated[key] = self._released(cached)
-                check_cells(len(repeated[key].domain), one.columns)
                 charges.append(replace(one.charge, repeats=cached.number))
         reservations = self.ledger.claim_all(charges) if charges else ()
         if reservations is None:
@@ -299,18 +295,27 @@ class CachedAnswers:
             for charge, undo, reservation in zip(charges, given_back, reservations, strict=True):
                 key = charge.answer_key
                 undo.pop_all()  # from now on the measurement settles it
-                served[key] = self._settled(questions[key], reservation, repeated.get(key), served)
+                served[key] = self._settled(questions[key], reservation, served)
                 charged.append(key)
         return served
 
-    def _settled(
-        self, one: Wanted, reservation: Reservation, repeated: Released | None, served: Mapping[str, Served]
-    ) -> Served:
+    def _settled(self, one: Wanted, reservation: Reservation, served: Mapping[str, Served]) -> Served:
         """Measure, or sell the cached answer. The reservation is settled in every case."""
         charge = reservation.charge
-        if repeated is not None:
-            return Served(repeated, self.ledger.commit(reservation), charge.epsilon, charge.delta, charge.repeats)
+        if charge.repeats is not None:
+            budget = self.ledger.commit(reservation)
+            sold = self._lookup(charge)
+            assert sold is not None and sold.paid, "answers are never deleted, and this one is paid for now"
+            return Served(self._released(sold), budget, charge.epsilon, charge.delta, charge.repeats)
         return Served(*one.measure(reservation, served), charge.epsilon, charge.delta)
+
+    def _bought(self, charge: Charge) -> Paid | None:
+        """Return the answer under this very name that the analyst has paid for, by now or with an earlier attempt.
+
+        A later measurement of the question will not do: the names of other questions say which one they read.
+        """
+        cached = first_attempt(self.ledger, charge) or self._lookup(charge)
+        return None if cached is None or not cached.paid else self._paid(cached, charge)
 
     def _lookup(self, charge: Charge) -> CachedAnswer | None:
         return self.ledger.cached_answer(charge.answer_key, charge.analyst)

@@ -131,7 +131,6 @@ class Running:
                 one.charge,
                 partial(self._check, one.question, one.charge, cancelled),
                 partial(self._released, one, cancelled),
-                one.question.plan.columns,
             )
             for one in wanted.values()
         ]

@@ -108,7 +108,7 @@ class CachedAnswer:
 
     Attributes:
       number: the charge under which it was released.
-      answer: the bytes given to `commit`.
+      answer: the bytes given to `commit`; empty for an analyst who has not paid for them.
       charge: that charge, which is the price for another analyst.
       paid: has the asking analyst paid for this very answer?
     """

@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 from planner.errors import PlannerError
+from server.answers.decide import Deciding
 from server.answers.work import Cached, Compose, Measure
 from server.answers.workload.workload import WorkloadItem, WorkloadRequest
 from server.backends.duckdb import DuckdbBackend
@@ -93,6 +94,26 @@ def test_a_new_measurement_of_the_first_has_a_second_of_its_own(pipeline: Pipeli
     newest = _asked(pipeline, ABOVE, epsilon=1.0)
     assert (newest.epsilon, newest.rows, newest.notes[1]) == (0.0, anew.rows, anew.notes[1])
     assert first.notes[1] != anew.notes[1], "another value was released"
+
+
+def test_what_else_is_asked_meanwhile_does_not_change_which_answer_the_second_reads(
+    pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another analyst who buys both gets the second answer that was computed from the first that is sold."""
+    own = Deciding._tried
+    means: list[QueryResponse] = []
+
+    def tried(self: Deciding, *arguments: Any) -> Any:
+        if not means:
+            means.extend([_asked(pipeline, MEAN, epsilon=0.5), _asked(pipeline, MEAN, epsilon=0.5, reuse="never")])
+        return own(self, *arguments)
+
+    monkeypatch.setattr(Deciding, "_tried", tried)
+    answer = _asked(pipeline, ABOVE, epsilon=1.0)
+    first, newer = (f"{float(str(one.rows[0][0])):.6f}" for one in means)
+    assert first != newer
+    told = next(note for note in answer.notes if "c_acctbal > " in note)
+    assert f"> {first}"[:12] in told and f"> {newer}"[:12] not in told
 
 
 def test_without_the_budget_for_both_nothing_is_charged(pipeline: Pipeline, ledger: Ledger) -> None:

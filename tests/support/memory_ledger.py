@@ -105,7 +105,8 @@ class MemoryLedger:
         if not kept:
             return None
         number = next((number for number in kept if number in paid), kept[0])
-        return CachedAnswer(number, self._answers[number], self.charged[number - 1][0], number in paid)
+        answer = self._answers[number] if number in paid else b""
+        return CachedAnswer(number, answer, self.charged[number - 1][0], number in paid)
 
     def paid_among(self, answer_keys: Sequence[str], analyst: str) -> frozenset[str]:
         own = {one.answer_key for one, state in self.charged if (one.analyst, state) == (analyst, "committed")}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TypeVar
 
+from planner.errors import InvalidSetting
 from server.errors import AnalystExists, InvalidRequest, UnknownAccount
 from server.ledger.account import DATASET, Grant, analyst_account, group_account
 from server.ledger.analyst import Act, Analyst, Credentials
@@ -186,6 +187,11 @@ def _open_account(journal: Journal, name: str, terms: Terms, act: Act) -> None:
 
 
 def _regrant(journal: Journal, there: Balance, terms: Terms, act: Act) -> None:
+    if terms.window_ms is None and there.terms.window_ms is not None:
+        raise InvalidSetting(
+            f"The account {there.name} has windows, and what they spent is not added up, so it can have no total.",
+            hint="Give it a window that is long enough: --window-days 36500 lasts for a hundred years.",
+        )
     regranted = there.regranted(terms, journal.at_ms, journal.utc_ms)
     journal.append(Granted(account=there.name, terms=terms, **signed(act)))
     account_rows.update(journal.writing, regranted)

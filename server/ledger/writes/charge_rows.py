@@ -210,25 +210,27 @@ def _record(row: tuple[Any, ...]) -> ChargeRecord:
 
 
 _KEPT = (
-    "SELECT a.number, a.answer, e.content, EXISTS (SELECT 1 FROM charges p WHERE p.answer_key = a.answer_key"
-    " AND p.answer_key <> '' AND p.state = 'committed' AND p.analyst = ?"
+    "SELECT k.number, CASE WHEN k.paid THEN (SELECT answer FROM answers WHERE number = k.number) END,"
+    " k.content, k.paid FROM (SELECT a.number, e.content, EXISTS (SELECT 1 FROM charges p"
+    " WHERE p.answer_key = a.answer_key AND p.answer_key <> '' AND p.state = 'committed' AND p.analyst = ?"
     " AND (p.number = a.number OR p.repeats = a.number)) AS paid"
     " FROM answers a JOIN charges c ON c.number = a.number JOIN entries e ON e.number = c.entry"
-    " WHERE a.answer_key = ? ORDER BY paid DESC, a.number LIMIT 1"
+    " WHERE a.answer_key = ? ORDER BY paid DESC, a.number LIMIT 1) k"
 )
-"""The cached answer of a question, first one that this analyst has paid for, itself or by a repeated charge.
+"""The cached answer of a question, first one that this analyst has paid for, itself or by a repeated charge. No bytes
+of others' answers are read, so that no duration depends on them.
 
 Two analysts who ask the same question at once pay for two answers, and each gets its own.
 """
 
 
 def cached(reading: Reading, answer_key: str, analyst: str) -> CachedAnswer | None:
-    """The cached answer that the analyst paid for, else the first one under the key; indexed."""
+    """The cached answer that the analyst paid for, else the first one under the key, without bytes; indexed."""
     row = reading.row(_KEPT, analyst, answer_key)
     if row is None:
         return None
     number, answer, content, paid = row
-    return CachedAnswer(number, bytes(answer), charge_in(Reserved.read(content)), bool(paid))
+    return CachedAnswer(number, bytes(answer or b""), charge_in(Reserved.read(content)), bool(paid))
 
 
 def cache(writing: Writing, number: int, answer_key: str, answer: bytes) -> None:

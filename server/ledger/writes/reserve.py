@@ -264,8 +264,8 @@ def reserved(journal: Journal, charge: Charge) -> Reservation:
     last_number = charge_rows.asked_last_number(journal.writing)
     payer = _payer(journal.writing, charge.analyst)
     _check_unused(journal.writing, charge)
-    _check_repeats(journal.writing, charge)
-    names = paying_accounts(payer, releases=charge.repeats is None)
+    released = _check_repeats(journal.writing, charge)
+    names = paying_accounts(payer, releases=not released)
     paying = tuple(one.at(journal.at_ms) for one in account_rows.balances(journal.writing, names))
     check_renewed(journal, paying)
     check_caps(charge, paying)
@@ -306,7 +306,7 @@ def shortage(charge: Charge, accounts: Iterable[Balance], at_ms: int) -> Short:
 
 
 def paying_accounts(payer: Analyst, *, releases: bool = True) -> tuple[str, ...]:
-    """The accounts that pay for a query. A cached answer costs the dataset nothing."""
+    """The accounts that pay for a query. The dataset pays for an answer once."""
     group = () if payer.group is None else (group_account(payer.group),)
     return (analyst_account(payer.name), *group, *((DATASET,) if releases else ()))
 
@@ -327,10 +327,19 @@ def _check_unused(reading: Reading, charge: Charge) -> None:
         )
 
 
-def _check_repeats(reading: Reading, charge: Charge) -> None:
-    """A cached answer costs what it cost at first: the same epsilon, delta and event, for the same question."""
+_SOLD = (
+    "SELECT e.content FROM charges c JOIN entries e ON e.number = c.entry"
+    " WHERE c.answer_key = ? AND c.state = 'committed' AND (c.number = ? OR c.repeats = ?) ORDER BY c.number"
+)
+
+
+def _check_repeats(reading: Reading, charge: Charge) -> bool:
+    """A cached answer costs what it cost at first: the same epsilon, delta and event, for the same question.
+
+    Returns: whether the dataset has paid for the answer. It has not where its account is younger.
+    """
     if charge.repeats is None:
-        return
+        return False
     row = reading.row(
         "SELECT e.content FROM answers a JOIN charges c ON c.number = a.number JOIN entries e ON e.number = c.entry"
         " WHERE a.number = ? AND a.answer_key = ? AND c.state = 'committed'",
@@ -341,6 +350,8 @@ def _check_repeats(reading: Reading, charge: Charge) -> None:
     first = charge_rows.charge_in(Reserved.read(row[0]))
     if _price(first) != _price(charge):
         raise LedgerInvalid(f"The cached answer {charge.repeats} has another price.")
+    sold = reading.rows(_SOLD, charge.answer_key, charge.repeats, charge.repeats)
+    return any(DATASET in payments_in(Reserved.read(content)) for (content,) in sold)
 
 
 def _price(charge: Charge) -> tuple[object, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date, timedelta
 from functools import cache, partial
 
 import duckdb
@@ -91,6 +92,14 @@ def test_a_group_key_has_the_type_and_the_values_of_its_domain() -> None:
         assert (found.type, _values(plan)) == (kind, values)
 
 
+def test_a_date_is_a_key_where_its_range_or_a_condition_bounds_its_days() -> None:
+    first, last = date(1995, 3, 1), date(1996, 8, 1)
+    days = tuple(str(first + timedelta(number)) for number in range((last - first).days + 1))
+    assert _values(_grouped("lineitem", "l_shipdate")) == days
+    narrowed = _grouped("lineitem WHERE l_commitdate BETWEEN '1995-03-01' AND '1995-03-09'", "l_commitdate")
+    assert _values(narrowed) == days[:9]
+
+
 def test_values_outside_go_to_the_other_group() -> None:
     (status,) = _grouped("orders", "o_orderstatus").group_keys
     text = 'CAST("orders_0"."o_orderstatus" AS TEXT)'
@@ -115,7 +124,7 @@ def test_a_group_key_without_a_domain_is_refused() -> None:
     for table, key, error, word in [
         ("lineitem", "extract(year FROM l_commitdate)", SensitivityUnbounded, "lineitem.l_commitdate"),
         ("lineitem", "date_trunc('month', l_commitdate)", SensitivityUnbounded, "lineitem.l_commitdate"),
-        ("lineitem", "l_shipdate", SensitivityUnbounded, "lineitem.l_shipdate"),
+        ("lineitem", "l_commitdate", SensitivityUnbounded, "lineitem.l_commitdate"),
         ("orders", "o_orderkey", SensitivityUnbounded, "orders.o_orderkey"),
         ("lineitem", "CASE WHEN l_tax > 0 THEN l_shipmode ELSE 'x' END", SensitivityUnbounded, "l_shipmode"),
         ("lineitem", "upper(l_shipmode)", SensitivityUnbounded, "lineitem.l_shipmode"),

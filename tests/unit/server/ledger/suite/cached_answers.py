@@ -40,7 +40,7 @@ class CachedAnswers(LedgerCase):
         ledger.commit(reserve(ledger, charge(0.25, answer_key="question")), b"noisy")
         kept = ledger.cached_answer("question", "eve")
         assert kept is not None
-        assert not kept.paid
+        assert not kept.paid and not kept.answer
         again = reserve(ledger, charge(0.25, analyst="eve", answer_key="question", repeats=kept.number))
         unsettled = ledger.cached_answer("question", "eve")
         assert unsettled is not None
@@ -50,6 +50,17 @@ class CachedAnswers(LedgerCase):
         kept = ledger.cached_answer("question", "eve")
         assert kept is not None
         assert kept.paid
+
+    def test_a_dataset_account_that_is_younger_than_an_answer_pays_for_it_once(self, ledger: Ledger) -> None:
+        for name in ("eve", "bob"):
+            ledger.add_analyst(name, key_hash(f"ng_{name}"), 1.0, 0.0)
+        ledger.commit(reserve(ledger, charge(0.25, answer_key="question")), b"noisy")
+        ledger.grant("dataset", Grant(3.0), ACT)
+        kept = ledger.cached_answer("question", "eve")
+        assert kept is not None and left(ledger)["dataset"] == 3.0
+        for name in ("eve", "bob"):
+            ledger.commit(reserve(ledger, charge(0.25, analyst=name, answer_key="question", repeats=kept.number)))
+            assert left(ledger)["dataset"] == 2.75
 
     def test_two_who_raced_have_paid_for_their_own_answers_only(self, ledger: Ledger) -> None:
         ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0)

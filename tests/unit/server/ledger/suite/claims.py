@@ -103,7 +103,7 @@ class Claims(LedgerCase):
                 return released, book.commit(reservation, encoded(released))
 
             together.wait(20)
-            return kept.serve([Wanted(asked, lambda: None, measure, 1)], [])["question"]
+            return kept.serve([Wanted(asked, lambda: None, measure)], [])["question"]
 
         proxies = [(book, CachedAnswers(book)) for book in (ledger, reopen())]
         with ThreadPoolExecutor(8) as threads:

@@ -277,6 +277,15 @@ class Renewals(LedgerCase):
             with pytest.raises(InvalidSetting):
                 ledger.grant("dataset", grant, ACT)
 
+    def test_windows_never_become_a_total(self, ledger: Ledger, clock: Clock) -> None:
+        """What ended windows spent is not kept, so that a total would leave it out."""
+        ledger.grant("analyst:ada", Grant(1.0, window_s=86_400), ACT)
+        for grant in (Grant(2.0), Grant(1.0, renew="month", most_in_total=3.0)):
+            with pytest.raises(InvalidSetting, match="no total"):
+                ledger.grant("analyst:ada", grant, ACT)
+        ledger.grant("analyst:ada", Grant(2.0, window_s=36_500 * 86_400), ACT)
+        assert "in total nothing bounds it" in guarantee(own(ledger))
+
     def test_the_outlook_is_by_the_last_ten(self, ledger: Ledger) -> None:
         assert ledger.remaining_questions("ada").questions_left is None
         ledger.grant("analyst:ada", Grant(10.0, 1e-6), ACT)
