@@ -54,6 +54,12 @@ REASONS: tuple[tuple[str, str, str], ...] = (
     ("statistics", "error, median", _HEAVY),
     ("statistics", "ours, of", "the library gets the best of several bounds by hand"),
     ("storm", "memory", "Python's allocator does not return all of it"),
+    (
+        "trust",
+        "off by more than half",
+        "the far tail of noise that is just less wide than the value",
+    ),
+    ("trust", "covers the truth", "2,000 intervals of 95%: by chance, one in thirty such shares is below the bar"),
     ("trust", "marked", _UNSEEN),
     ("trust", "largest", "one choice in 100,000 is far too large, and its interval says so"),
     ("unmarked", "marked", _UNSEEN),

@@ -47,7 +47,7 @@ def _least_above(most: float, confidence: float) -> float:
 def _for_the_truth(case: str, question: Question, times: int, noise: _Found, quick: bool) -> list[Row]:
     most = times * question.largest
     found = _Found(question.asked(_EPSILON, most), quick)
-    ratio, beyond = found.width / noise.width, most / noise.tau
+    ratio, beyond = found.width / noise.width, most * noise.cells_of_tau / noise.tau
     bar = min(_OF_RATIO * beyond, _OF_NEAR) if beyond <= _NEAR else _OF_RATIO * beyond
     least = _least_above(most, found.confidence)
     named = f"truth interval, X {times} times the largest load"
@@ -68,6 +68,7 @@ class _Found:
       covers_missing: the share of releases whose intervals, all cells together, hold the truth if it is added.
       width: of an interval, in the unit of the answer; the median.
       tau: the median.
+      cells_of_tau: how many cells' amounts of one person tau bounds together; X bounds each.
     """
 
     def __init__(self, asked: Asked, quick: bool) -> None:
@@ -91,4 +92,5 @@ class _Found:
         self.covers_cut = np.concatenate(held_cut)
         self.missing, self.covers_missing = float(np.median(missing)), float(np.mean(held_missing))
         self.confidence = noisy.confidence
+        self.cells_of_tau = cells if noisy.mechanism == "l1_clip" and asked.plan.bounds.groups is None else 1
         self.width, self.tau = float(np.median(widths)), float(np.median(taus))
