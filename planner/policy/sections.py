@@ -64,7 +64,7 @@ class BudgetPolicy:
       accounting: how its charges add up, one of ACCOUNTINGS; fixed when an account is made.
       event_delta: for zCDP and Renyi: the part of delta reserved for questions that have a delta themselves.
       window_days: the budget starts again after this many days, or None: never. With windows nothing bounds what is
-        learned over all time.
+        learned over all time, and they cannot become a total later.
       per_query_epsilon: the most that one query may take, or None.
       renew: the budget starts again with each such period, one of RENEWALS, or None: never.
       most_in_total: with `renew`: the most epsilon over all periods; infinity for UNLIMITED; None without `renew`.
