@@ -80,11 +80,11 @@ def check_length(sql: str) -> None:
         raise StatementTooLong(message, hint="ask a shorter question", position=MAX_LENGTH + 1)
 
 
-def check_cells(groups: int, columns: int) -> None:
-    """Raise StatementTooComplex for an answer of more than MAX_CELLS cells, before anything is charged."""
+def check_cells(groups: int, columns: int, hint: str = _FEWER) -> None:
+    """Raise StatementTooComplex for an answer of more than MAX_CELLS cells."""
     if groups * columns > MAX_CELLS:
         said = f"{groups:,} groups x {columns:,} columns are {groups * columns:,} cells, more than {MAX_CELLS:,}"
-        raise StatementTooComplex(f"the answer is too large: {said}", hint=_FEWER)
+        raise StatementTooComplex(f"the answer is too large: {said}", hint=hint)
 
 
 def check_keys(characters: int) -> None:

@@ -149,6 +149,8 @@ _FULL = (
     "fewer columns, or restrict the groups in WHERE."
 )
 
+_PAID = "its numbers are charged, and yours: the same question with fewer columns of them is free"
+
 _NOTHING_SHOWN = "The statement asks for no row, so nothing was read and the columns are free."
 
 _NO_GROUP = (
@@ -179,7 +181,7 @@ def response(
       made when they are read.
     Raises: StatementTooComplex for more cells than an answer may have.
     """
-    check_cells(len(domain), plan.columns)
+    check_cells(len(domain), plan.columns, _PAID)  # of another's answer, since own ones are limited before
     if _is_unclipped(plan, noisy):
         noisy = [replace(one, signal=np.full_like(one.signal, np.inf)) for one in noisy]
     evaluate = Evaluator(plan, domain, noisy)

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from sqlglot import exp
 
-from planner.limits import most_groups
+from planner.errors import StatementTooComplex
+from planner.limits import MAX_CELLS, most_groups
 from planner.plan import GroupSelection, Owner, Plan, Ranked, UnitBounds
 from planner.released_expression import Apply, Display, Given, KeyValue, ReleasedExpression, ReleasedValue, SortKey
 from planner.sql.rank_grid import AskedRank, Grid
@@ -430,6 +431,16 @@ def test_an_answer_that_has_room_for_no_more_groups_says_so() -> None:
     public = _selected(0.0, 10)
     notes = response(public, Domain((tuple(range(most)),)), [noisy_answer([5.0] * most)], BUDGET, "r").notes
     assert not any("left out" in note for note in notes), "what is public is refused if it is too much"
+
+
+def test_a_bought_answer_that_is_too_large_says_that_fewer_columns_are_free() -> None:
+    """It is refused after its charge: how many groups another analyst's answer has is part of what is sold."""
+    plan = _selected(1e-6, None)
+    count = MAX_CELLS // plan.columns + 1
+    shown = Domain((tuple(range(count)),), ((0,),), count)
+    with pytest.raises(StatementTooComplex, match="cells, more than 1,000,000") as refused:
+        response(plan, shown, [noisy_answer([5.0] * count)], BUDGET, "r")
+    assert "fewer columns of them is free" in refused.value.hint
 
 
 def test_a_join_on_a_part_of_a_key_is_said_in_the_answer() -> None:
