@@ -152,7 +152,7 @@ def _add_types(tree: exp.Query, columns: Iterable[tuple[str, str]]) -> None:
         for part in (*inside, tree):  # a cast has its type, so the annotation does not look into it
             with suppress(SqlglotError):
                 annotate_types(part, dialect="postgres", overwrite_types=False)
-        for select in (node for node in nodes(tree) if isinstance(node, exp.Select)):
+        for select in (node for node in nodes(tree) if isinstance(node, exp.Select) and node is not tree):
             alias = select.parent.args.get("alias") if isinstance(select.parent, (exp.Subquery, exp.CTE)) else None
             listed = [fold(name) for name in (alias.args.get("columns") or [] if alias is not None else [])]
             for place, item in enumerate(select.expressions):
@@ -214,6 +214,8 @@ class _Guards:
             if isinstance(node, exp.Select):
                 node.set("expressions", [_named(item) for item in node.expressions])
         for node in reversed(nodes(outer)):
+            if self._dialect == "duckdb":
+                self._texts(node)
             if isinstance(node, exp.Subquery):
                 self._value(node)
             elif isinstance(node, (exp.Limit, exp.Offset)):
@@ -293,6 +295,21 @@ class _Guards:
             if (step := node.args.get("step")) is not None and not _is_constant(step):
                 self._put(node, "step", _filled("NULLIF(x, 0)", {"x": step}))
 
+    def _texts(self, node: exp.Expr) -> None:
+        """Write a double as text as PostgreSQL does, since DuckDB writes 40.0 for 40."""
+        if type(node) is exp.Cast and node.to.this.name in ("TEXT", "VARCHAR") and _kind(node.this) == "DOUBLE":
+            node.replace(_without_zero(node))
+        elif isinstance(node, exp.DPipe):
+            for name in ("this", "expression"):
+                if _kind(node.args[name]) == "DOUBLE":
+                    self._put(node, name, _without_zero(exp.cast(copied(node.args[name]), "TEXT")))
+        elif isinstance(node, exp.Concat):
+            parts = [
+                _without_zero(exp.cast(copied(one), "TEXT")) if _kind(one) == "DOUBLE" else one
+                for one in node.expressions
+            ]
+            self._put(node, "expressions", parts)
+
     def _cast(self, node: exp.Cast) -> None:
         """On DuckDB TRY_CAST is total. On PostgreSQL numbers need a range, and texts a valid form."""
         target, kind = node.to.this.name, _kind(node.this)
@@ -338,6 +355,11 @@ def _seconds(interval: exp.Expr) -> int:
     """About its length; of what is not a number of one unit, a century."""
     unit, count = interval.text("unit").upper().removesuffix("S"), interval.this.name if interval.this else ""
     return int(float(count)) * _UNIT_S[unit] if unit in _UNIT_S and count.isdigit() else 100 * _UNIT_S["YEAR"]
+
+
+def _without_zero(text: exp.Expr) -> exp.Expr:
+    pattern = exp.Literal.string(r"\.0$")
+    return exp.RegexpReplace(this=copied(text), expression=pattern, replacement=exp.Literal.string(""))
 
 
 def _when(condition: exp.Expr, value: exp.Expr) -> exp.Expr:

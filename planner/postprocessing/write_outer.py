@@ -196,7 +196,7 @@ def write_outer(
     check_constants(outer)
     trial = needs_trial(outer)
     single = frozenset(one.name for one in relations if one.one_row)
-    outer = make_total(outer, _kinds(relations, reads.values()), dialect, single)
+    outer = make_total(outer, _kinds(relations, reads.values(), dialect), dialect, single)
     for function in functions_of_from(outer):
         _as_rows(function)
     if DIALECTS[dialect].by_name:  # the library's own name for it is not PostgreSQL's, and its parts are no bigint
@@ -216,9 +216,15 @@ _KINDS: Mapping[Family, str] = {
 }  # fmt: skip
 
 
-def _kinds(relations: Sequence[Relation], tables: Iterable[Table]) -> Iterator[tuple[str, str]]:
-    """The columns that the statement reads, with their types for `make_total`."""
-    columns = [(name, kind) for one in relations for name, kind in one.columns if name not in one.enums]
+def _kinds(relations: Sequence[Relation], tables: Iterable[Table], dialect: Dialect) -> Iterator[tuple[str, str]]:
+    """The columns that the statement reads, with their types for `make_total`. DuckDB has answers as doubles."""
+    number: ResultType = "float8" if dialect == "duckdb" else "numeric"
+    columns = [
+        (name, number if kind == "numeric" else kind)
+        for one in relations
+        for name, kind in one.columns
+        if name not in one.enums
+    ]
     for name, kind in [*columns, *((column.name, column.type) for table in tables for column in table.columns)]:
         family = sql_type(kind).family
         whole = "INT" if kind in ("integer", "smallint") else "BIGINT"

@@ -194,6 +194,15 @@ def test_shares_of_the_whole_add_up_and_are_true_quotients(pipeline: Pipeline) -
     assert all(0.1 < share < 0.3 for share in shares)
 
 
+def test_a_count_as_text_is_a_whole_number(pipeline: Pipeline) -> None:
+    """A cast, `||` and concat on either database; DuckDB has answers as doubles, and would write 150.0."""
+    shown = "n::text, 'of ' || n, concat(s, ':', n), sum(n) OVER () || ' in all'"
+    answer = _asked(pipeline, f"SELECT s, n, {shown} FROM ({BY_SEGMENT}) AS t", epsilon=1.0)
+    total = sum(int(_number(row[1])) for row in answer.rows)
+    for s, n, *texts in answer.rows:
+        assert texts == [f"{n}", f"of {n}", f"{s}:{n}", f"{total} in all"]
+
+
 def test_levels_of_a_rollup_are_sums_of_the_same_released_values(pipeline: Pipeline, ledger: Ledger) -> None:
     sql = (
         "SELECT c_mktsegment, n_name, count(*) AS n FROM customer JOIN nation ON c_nationkey = n_nationkey "

@@ -440,7 +440,7 @@ def test_a_bought_answer_that_is_too_large_says_that_fewer_columns_are_free() ->
     shown = Domain((tuple(range(count)),), ((0,),), count)
     with pytest.raises(StatementTooComplex, match="cells, more than 1,000,000") as refused:
         response(plan, shown, [noisy_answer([5.0] * count)], BUDGET, "r")
-    assert "fewer columns of them is free" in refused.value.hint
+    assert "fewer columns of them is free" in (refused.value.hint or "")
 
 
 def test_a_join_on_a_part_of_a_key_is_said_in_the_answer() -> None:
