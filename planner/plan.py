@@ -173,6 +173,11 @@ class Release:
         return self.bound is not None and self.bound.counted and self.bound.at_most is not None
 
     @property
+    def is_not_negative(self) -> bool:
+        """Is its true value never negative: a count, or a sum of values that are not?"""
+        return self.ranked is None and self.less is None and self.around is None
+
+    @property
     def is_sum(self) -> bool:
         """Is it a sum or a count of tuples, rather than of distinct values or a rank?"""
         return self.distinct is None and self.ranked is None

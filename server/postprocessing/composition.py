@@ -404,7 +404,7 @@ def _floored(plan: Plan) -> list[Output]:
     return [
         output
         for output in plan.display.outputs
-        if isinstance(output.expression, ReleasedValue) and plan.releases[output.expression.release].ranked is None
+        if isinstance(output.expression, ReleasedValue) and plan.releases[output.expression.release].is_not_negative
     ]
 
 

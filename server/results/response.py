@@ -335,10 +335,7 @@ def _not_negative(plan: Plan, output: Output, column: Column) -> Column:
     end with it, since its own end may be negative and would bound nothing.
     """
     value = output.expression
-    if not isinstance(value, ReleasedValue):
-        return column
-    release = plan.releases[value.release]
-    if release.ranked is not None or release.less is not None or release.around is not None:
+    if not isinstance(value, ReleasedValue) or not plan.releases[value.release].is_not_negative:
         return column
     ends = np.maximum(column.low, 0.0), column.high - np.minimum(column.value, 0.0)
     low, high = (

@@ -6,10 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import psycopg
 import pytest
 
 from planner.errors import InvalidSyntax, PlannerError, StatementTooComplex, UnsupportedSQL
+from planner.policy.declared import with_declared_keys
+from planner.policy.policy import parse_policy
 from planner.postprocessing.composed import MAX_PARTS
 from planner.postprocessing.write_outer import OuterStatement, Relation
 from server.answers.work import Compose
@@ -216,6 +219,58 @@ def test_levels_of_a_rollup_are_sums_of_the_same_released_values(pipeline: Pipel
         assert totals[segment] == sum(_number(n) for (s, _), n in finest.items() if s == segment)
     assert totals[None] == sum(map(_number, finest.values()))
     assert [charge.charge.epsilon for charge in ledger.charges("ada")] == [1.0]
+
+
+SIGNED = """
+    name = "bookings"
+    [database]
+    url = "env:UNUSED"
+    [ledger]
+    path = "ledger.sqlite"
+    [privacy]
+    epsilon = 1.0
+    max_epsilon = 10.0
+    delta = 0.0
+    [privacy_units]
+    person = "id"
+    [tables.person]
+    [tables.booking.columns]
+    year = { range = [2023, 2025], step = 1 }
+    amount = { range = [-5, 5] }
+"""
+
+
+def test_sums_below_zero_stay_so_around_answers_and_counts_do_not(
+    ledger: Ledger, workers: WorkerPool, tmp_path: Path
+) -> None:
+    """Each person has two rows of either sign, and nobody 2025: a level shows what the plain question shows."""
+    with duckdb.connect(tmp_path / "bookings.duckdb") as connection:
+        connection.execute("CREATE TABLE person (id bigint PRIMARY KEY)")
+        connection.execute(
+            "CREATE TABLE booking (id bigint PRIMARY KEY, person bigint NOT NULL REFERENCES person,"
+            " year integer NOT NULL, amount integer NOT NULL)"
+        )
+        connection.execute("INSERT INTO person FROM range(2000)")
+        connection.execute(
+            "INSERT INTO booking SELECT i, i // 2, 2023 + i % 2, CASE i % 2 WHEN 0 THEN 3 ELSE -4 END FROM range(4000) t(i)"
+        )
+    file = DuckdbBackend(tmp_path / "bookings.duckdb", "main")
+    signed = parse_policy(SIGNED)
+    pipeline = Pipeline(signed, with_declared_keys(file.schema(), signed), file, ledger, workers)
+    sums = "SELECT year, sum(amount) AS s, avg(amount) AS a, count(*) AS n FROM booking GROUP BY"
+    plain = {row[0]: row[1:] for row in _asked(pipeline, f"{sums} year", epsilon=8.0).rows}
+    levels = _asked(pipeline, f"{sums} ROLLUP (year)", epsilon=8.0)
+    shown = {row[0]: row[1:] for row in levels.rows}
+    assert _number(shown[2024][0]) == pytest.approx(_number(plain[2024][0]), abs=0.5) and _number(shown[2024][0]) < 0
+    assert _number(shown[2024][1]) == pytest.approx(-4, abs=1) and _number(shown[None][1]) == pytest.approx(
+        -0.5, abs=1
+    )
+    assert _number(shown[None][0]) == pytest.approx(sum(_number(row[0]) for row in plain.values()), abs=1.5)
+    for row, ends in zip(levels.rows, levels.intervals, strict=True):
+        assert _number(row[3]) >= 0
+        if row[0] == 2024:
+            assert ends[1] is not None and ends[1].low is not None and ends[1].low < -8000 + 1500
+    assert [charge.charge.epsilon for charge in ledger.charges("ada")] == [8.0]
 
 
 def test_several_answers_share_epsilon_and_are_free_again(pipeline: Pipeline, ledger: Ledger) -> None:
