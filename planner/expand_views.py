@@ -20,7 +20,7 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
-from planner.binding.derived_columns import ANSWERS, NAMESPACE, VIEW, refused_view
+from planner.binding.derived_columns import ANSWERS, SCHEMAS, VIEW, refused_view
 from planner.binding.outer_select import answer_within
 from planner.binding.scope import table_reference
 from planner.errors import PlannerError, StatementTooComplex, UnsupportedSQL
@@ -220,7 +220,7 @@ class _Expansion:
         if answer_within(body) is not None:
             subquery.meta[ANSWERS] = names_private_table(body, self._schema, self._policy, self._search_path)
         if named_as(table)[0] is None:
-            subquery.meta[NAMESPACE] = view.table.namespace
+            subquery.meta[SCHEMAS] = view.table.schemas
         return subquery
 
     def _body(self, view: View, position: int | None, within: Mapping[str, None]) -> exp.Query:

@@ -143,6 +143,11 @@ class Table:
     unproven_keys: tuple[ForeignKey, ...] = ()
 
     @property
+    def schemas(self) -> tuple[str, ...]:
+        """The names of its schema: tables of files are in `public` too."""
+        return tuple(dict.fromkeys((self.namespace, name_parts(self.name)[0])))
+
+    @property
     def is_released(self) -> bool:
         """Does it hold released values of one statement? Its rows are not known yet, and no database has it."""
         return not self.namespace

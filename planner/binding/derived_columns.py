@@ -19,7 +19,7 @@ from planner.errors import (
 )
 from planner.sql.trees import aggregates, bound_column, position_of, select_within
 
-VIEW, NAMESPACE, ANSWERS = "view", "namespace", "answers"
+VIEW, SCHEMAS, ANSWERS = "view", "schemas", "answers"
 """Meta keys of a subquery that stands for a view: the view's name, its schema, and whether it is an answer over
 private tables.
 """

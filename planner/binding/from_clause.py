@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from planner.binding.conditions import is_strict
 from planner.binding.derived_columns import (
-    NAMESPACE,
+    SCHEMAS,
     is_star,
     meant_sql,
     named,
@@ -218,7 +218,7 @@ class _FromClause:
         first = len(self.scope.tables)
         made = enter_rows(self._flat.tables, name, selects, list(zip(labels, meanings, strict=True)), position)
         shown: list[tuple[str, Meaning | None]] = list(zip(labels, made, strict=True))
-        return Source(name, None, named(shown, columns, position), first, len(self.scope.tables))
+        return Source(name, (), named(shown, columns, position), first, len(self.scope.tables))
 
     def conditions(self, node: exp.Expr, among: Sequence[Source]) -> None:
         """Enter the conditions of a conjunction."""
@@ -305,7 +305,7 @@ class _FromClause:
         meant: list[tuple[str, Meaning | None]] = [
             (shown, (entry.alias, column.name)) for shown, column in zip(found.names, table.columns, strict=True)
         ]
-        return Source(name, None, named(meant, (), position), index, index + 1)
+        return Source(name, (), named(meant, (), position), index, index + 1)
 
     def _table(self, node: exp.Table, position: int | None) -> Source:
         alias, columns = named_as(node)
@@ -334,8 +334,8 @@ class _FromClause:
         meant: list[tuple[str, Meaning | None]] = [
             (column.name, self._meaning(entry.alias, column.name, table.name)) for column in table.columns
         ]
-        namespace = table.namespace if node.args.get("alias") is None else None
-        return Source(written, namespace, named(meant, columns, position), index, index + 1)
+        schemas = table.schemas if node.args.get("alias") is None else ()
+        return Source(written, schemas, named(meant, columns, position), index, index + 1)
 
     def _meaning(self, alias: str, name: str, table: str) -> Meaning:
         """A column; one of texts that hold dates means the date of its text."""
@@ -352,7 +352,7 @@ class _FromClause:
         name, columns = named_as(node)
         with within_view(node):
             source = self._derived(name, node.this, self._visible, columns, position_of(node))
-        return replace(source, namespace=node.meta.get(NAMESPACE))
+        return replace(source, schemas=node.meta.get(SCHEMAS, ()))
 
     def _derived(
         self,
@@ -382,7 +382,7 @@ class _FromClause:
         select = select_project_join(body, position)
         first = len(self.scope.tables)
         inner = bind_from(select, self._flat, visible)
-        return Source(name, None, named(project(select, inner), columns, position), first, len(self.scope.tables))
+        return Source(name, (), named(project(select, inner), columns, position), first, len(self.scope.tables))
 
     def _own_rows(
         self,
@@ -414,7 +414,7 @@ class _FromClause:
         query = replace(Inside(scope, inside).query, keys=rows.group_keys)
         tables.complete_person(entry, rows.person(query), [inside.tables])
         self._flat.predicates.extend(bind_predicate(part, self.scope) for part in kept)
-        return Source(name, None, named(shown, columns, position), first, len(tables.entries))
+        return Source(name, (), named(shown, columns, position), first, len(tables.entries))
 
     def _join(self, join: exp.Join, tree: list[Source]) -> list[Source]:
         before, semi_joins = len(self._flat.predicates), len(self._flat.semi_joins)
@@ -496,7 +496,7 @@ class _FromClause:
             first = len(self.scope.tables)
             inner = bind_from(select_project_join(select, position), self._flat, visible, self.scope)
             shown = named(project(select, inner), columns, position)
-            source = Source(name, None, shown, first, len(self.scope.tables))
+            source = Source(name, (), shown, first, len(self.scope.tables))
             return [self.scope.add(source, position)], (), False
         bare = copied(select)
         bare.set("where", None)
@@ -525,7 +525,7 @@ class _FromClause:
         query = Inside(Scope(tables), Flattened(tables)).query
         self._flat.tables.complete_person(entry, rows.person(query), [tables])
         shown = named([(columns[0] if columns else name or "unnest", element)], (), position)
-        source = Source(name, None, shown, first, len(self.scope.tables))
+        source = Source(name, (), shown, first, len(self.scope.tables))
         return [self.scope.add(source, position)], rows.conditions(entry.alias), False
 
     def _optional_rows(self, join: exp.Join, tree: list[Source]) -> list[Source] | None:

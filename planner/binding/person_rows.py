@@ -81,9 +81,9 @@ def enter_joined(
     columns: dict[int, dict[str, Meaning | None]] = {}
     for (place, name, _), meaning in zip(wanted, made, strict=True):
         columns.setdefault(place, {})[name] = meaning
-    found = [scope.add(Source(None, None, columns[-1], index, index + 1), None)] if merged else []
+    found = [scope.add(Source(None, (), columns[-1], index, index + 1), None)] if merged else []
     items = [
-        scope.add(Source(source.name, source.namespace, columns.get(place, {}), index, index + 1), position)
+        scope.add(Source(source.name, source.schemas, columns.get(place, {}), index, index + 1), position)
         for place, source in enumerate(shown)
     ]
     scope.hide(items, merged)

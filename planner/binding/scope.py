@@ -26,7 +26,7 @@ from planner.limits import MAX_TABLES, check_depth
 from planner.policy.ownership import ownership
 from planner.policy.policy import ColumnPolicy, Policy, TablePolicy
 from planner.policy.table_lookup import TableReference, find_table, no_such_table
-from planner.schema import Column, ForeignKey, Schema, Table
+from planner.schema import Column, ForeignKey, Schema, Table, sql_identifier
 from planner.sql.sql_types import SqlType
 from planner.sql.trees import LEAVES, bound_column, column_ref, copied, fold, nodes, position_of, rebuilt
 from planner.sql.zones import UTC
@@ -290,13 +290,13 @@ class Source:
     """One item of FROM under the analyst's name; None for a subquery without a name.
 
     Attributes:
-      namespace: the schema of a base table or view, which may stand before its name.
+      schemas: the names of the schema of a base table or view, which may stand before its name.
       columns: the meaning of each name; None for a repeated name.
       first, last: the range of its base tables among the statement's.
     """
 
     name: str | None
-    namespace: str | None
+    schemas: tuple[str, ...]
     columns: Mapping[str, Meaning | None]
     first: int
     last: int
@@ -488,17 +488,18 @@ class Scope:
         written, database = column.args.get("db"), column.args.get("catalog")
         namespace = None if written is None else fold(written)
         here = database is None or fold(database) in self._tables.databases
-        found = [source for source in sources if source.name == qualifier and here]
-        if namespace is not None:
-            found = [source for source in found if source.namespace == namespace]
+        named = [source for source in sources if source.name == qualifier]
+        found = [source for source in named if here and (namespace is None or namespace in source.schemas)]
         if len(found) > 1:
             advice = "put the schema and a dot before it, or give the tables aliases"
             raise AmbiguousColumn(f"several tables are named {qualifier!r}", hint=advice, at=column)
         if found:
             return found[0]
         hint = did_you_mean(qualifier, [source.name for source in sources if source.name is not None])
-        if hint is None or any(source.namespace is None for source in sources):
+        if hint is None or not all(source.schemas for source in sources):
             hint = "if the table has an alias, use the alias"
+        elif named:
+            qualifier, hint = f"{namespace}.{qualifier}", f"write {sql_identifier(qualifier)} without a schema"
         raise UnknownTable(f"FROM has no table {qualifier!r}", hint=hint, at=column)
 
     def _column(self, source: Source, name: str, position: int | None) -> exp.Expr:
@@ -523,7 +524,7 @@ def _clash(one: Source, other: Source) -> bool:
     """Do two items of FROM share a name? Tables without aliases may differ by schema."""
     if one.name != other.name:
         return False
-    return one.namespace is None or other.namespace is None or one.namespace == other.namespace
+    return not (one.schemas and other.schemas) or not set(one.schemas).isdisjoint(other.schemas)
 
 
 def is_subquery(node: exp.Expr) -> bool:

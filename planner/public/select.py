@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from planner.binding.derived_columns import NAMESPACE, named, within_view
+from planner.binding.derived_columns import SCHEMAS, named, within_view
 from planner.binding.from_clause import CommonTable, is_comma
 from planner.binding.group_keys import constant_place, meant_key
 from planner.binding.limit_offset import default_name, row_count
@@ -121,8 +121,8 @@ class FromItems:
                 return self._joined_inside(node, (joined, sources))
             with within_view(node):
                 relation = self._query(body, self._outer, self._visible)
-            namespace = node.meta.get(NAMESPACE)
-            return self._joined_inside(node, self._derived(name, relation, columns, position, namespace))
+            schemas = node.meta.get(SCHEMAS, ())
+            return self._joined_inside(node, self._derived(name, relation, columns, position, schemas))
         raise UnsupportedSQL("FROM takes tables and subqueries only", hint="name the tables", position=position)
 
     def _joined_inside(self, node: exp.Expr, item: Item) -> Item:
@@ -146,9 +146,9 @@ class FromItems:
         meant: list[tuple[str, Meaning | None]] = [
             (column.name, (entry.alias, column.name)) for column in table.columns
         ]
-        namespace = table.namespace if node.args.get("alias") is None else None
+        schemas = table.schemas if node.args.get("alias") is None else ()
         return table_sql(table, entry.alias), [
-            self._enter(written, namespace, named(meant, columns, position), position)
+            self._enter(written, schemas, named(meant, columns, position), position)
         ]
 
     def _derived(
@@ -157,7 +157,7 @@ class FromItems:
         relation: Relation,
         columns: Sequence[str],
         position: int | None,
-        namespace: str | None = None,
+        schemas: tuple[str, ...] = (),
     ) -> Item:
         alias = relation.enter(self._tables)
         meant: list[tuple[str, Meaning | None]] = [
@@ -165,19 +165,19 @@ class FromItems:
         ]
         first = len(self._tables.entries) - 1
         statement = relation.statement(self._tables)
-        source = self._enter(name, namespace, named(meant, columns, position), position, first)
+        source = self._enter(name, schemas, named(meant, columns, position), position, first)
         return aliased(statement, alias), [source]
 
     def _enter(
         self,
         name: str | None,
-        namespace: str | None,
+        schemas: tuple[str, ...],
         columns: Mapping[str, Meaning | None],
         position: int | None,
         index: int | None = None,
     ) -> Source:
         place = len(self._tables.entries) - 1 if index is None else index
-        return self.scope.add(Source(name, namespace, columns, place, place + 1), position)
+        return self.scope.add(Source(name, schemas, columns, place, place + 1), position)
 
     def star(self, node: exp.Expr) -> list[tuple[str, exp.Column]]:
         """List the bound columns of `*` or `table.*`. Raises: name errors."""

@@ -169,6 +169,12 @@ def _on(name: str, value: str) -> str:
     return "on"
 
 
+def _stays_on(name: str, value: str) -> str:
+    """Drivers set it off before every transaction; what writes is refused anyway, so the value does not change."""
+    _flag(name, value)
+    return "on"
+
+
 @dataclass(frozen=True)
 class _Setting:
     """A setting: its default, its check, its name as a reported parameter, and its purpose."""
@@ -199,7 +205,7 @@ _SETTINGS: Mapping[str, _Setting] = MappingProxyType(
         "datestyle": _Setting("ISO, MDY", _iso, "DateStyle"),
         "default_transaction_deferrable": _Setting("off", _flag),
         "default_transaction_isolation": _Setting("repeatable read"),
-        "default_transaction_read_only": _Setting("on", _on, "default_transaction_read_only"),
+        "default_transaction_read_only": _Setting("on", _stays_on, "default_transaction_read_only"),
         "extra_float_digits": _Setting("1"),
         "idle_in_transaction_session_timeout": _Setting("0", _duration),
         "in_hot_standby": _Setting("off", _never, "in_hot_standby"),
@@ -227,7 +233,7 @@ _SETTINGS: Mapping[str, _Setting] = MappingProxyType(
         "timezone": _Setting("UTC", _zone, "TimeZone", about="the time zone of timestamps with time zone"),
         "transaction_deferrable": _Setting("off", _flag),
         "transaction_isolation": _Setting("repeatable read"),
-        "transaction_read_only": _Setting("on", _on),
+        "transaction_read_only": _Setting("on", _stays_on),
     }
 )
 

@@ -252,7 +252,8 @@ def test_sums_below_zero_stay_so_around_answers_and_counts_do_not(
         )
         connection.execute("INSERT INTO person FROM range(2000)")
         connection.execute(
-            "INSERT INTO booking SELECT i, i // 2, 2023 + i % 2, CASE i % 2 WHEN 0 THEN 3 ELSE -4 END FROM range(4000) t(i)"
+            "INSERT INTO booking SELECT i, i // 2, 2023 + i % 2, CASE i % 2 WHEN 0 THEN 3 ELSE -4 END"
+            " FROM range(4000) t(i)"
         )
     file = DuckdbBackend(tmp_path / "bookings.duckdb", "main")
     signed = parse_policy(SIGNED)

@@ -137,7 +137,7 @@ class CloseCursor:
 
 @dataclass(frozen=True)
 class Copy:
-    """COPY (SELECT ...) TO STDOUT. `options` is the text after STDOUT, which is not parsed yet."""
+    """COPY (SELECT ...) TO STDOUT, or of a table. `options` is the text after STDOUT, which is not parsed yet."""
 
     question: Question
     options: str

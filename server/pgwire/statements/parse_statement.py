@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from psycopg.postgres import types
 
-from planner.errors import InvalidSetting, ReadOnly, UnsupportedSQL
+from planner.errors import InvalidSetting, UnsupportedSQL
 from planner.limits import check_length
 from planner.parsing.lexer import Kind, check_blanks, scan
 from planner.parsing.parse import check_reads
@@ -79,15 +79,8 @@ def _begin(words: WordCursor) -> Command:
     tag = "START TRANSACTION" if words.take() == "START" else "BEGIN"
     if tag == "START TRANSACTION":
         words.expect("TRANSACTION")
-    modes = words.rest()
-    if _writes(modes):
-        raise ReadOnly("transactions that write are not supported", position=words.statement.start + 1)
+    words.rest()  # its modes; READ WRITE, too, since drivers write it whatever the transaction does
     return c.Transaction("begin", tag)
-
-
-def _writes(modes: tuple[str, ...]) -> bool:
-    """Whether READ WRITE is requested explicitly; a driver that wants it must learn that it cannot have it."""
-    return ("READ", "WRITE") in itertools.pairwise(modes)
 
 
 def _commit(words: WordCursor) -> Command:
@@ -133,8 +126,7 @@ def _set(words: WordCursor) -> Command:
     if not local:
         words.skip("SESSION")
     if words.skip("TRANSACTION", "CHARACTERISTICS"):
-        if _writes(words.rest()):
-            raise ReadOnly("transactions that write are not supported", position=words.statement.start + 1)
+        words.rest()
         return c.Nothing("SET")
     if words.skip("TIME"):
         words.expect("ZONE")
@@ -309,21 +301,21 @@ def _fetch(words: WordCursor) -> Command:
 def _copy(words: WordCursor) -> Command:
     text = words.statement.text
     pieces = list(scan(text))
-    closing = _closing([text[start:end] for _, start, end in pieces])
-    after = pieces[closing + 1 : closing + 3]
-    if not closing or [text[start:end].upper() for _, start, end in after] != ["TO", "STDOUT"]:
+    written = [text[start:end] for _, start, end in pieces]
+    depths = [*itertools.accumulate({"(": 1, ")": -1}.get(word, 0) for word in written)]
+    to = next((at for at, word in enumerate(written) if at > 1 and word.upper() == "TO" and not depths[at]), 0)
+    if not to or [word.upper() for word in written[to + 1 : to + 2]] != ["STDOUT"]:
         check_reads("COPY", text, words.statement.start + 1)
-        raise AssertionError("every other COPY is refused")
-    begins, ends = pieces[1][2], pieces[closing][1]
-    return c.Copy(_inner(words, text[begins:ends]), text[after[1][2] :])
-
-
-def _closing(words: list[str]) -> int:
-    """The index of the parenthesis that closes the second word; 0 without one."""
-    if words[1:2] != ["("]:
-        return 0
-    depths = itertools.accumulate({"(": 1, ")": -1}.get(word, 0) for word in words)
-    return next((index for index, depth in enumerate(depths) if index > 1 and depth == 0), 0)
+        raise words.unreadable()
+    options = text[pieces[to + 1][2] :]
+    if written[1] == "(" and depths[1 : to - 1] and all(depths[1 : to - 1]):
+        return c.Copy(_inner(words, text[pieces[1][2] : pieces[to - 1][1]]), options)
+    opening = written.index("(", 0, to) if "(" in written[:to] else to
+    name = text[pieces[1][1] : pieces[opening - 1][2]]
+    if written[2:opening:2] != ["."] * (opening // 2 - 1) or opening % 2 or (opening < to and written[to - 1] != ")"):
+        raise words.unreadable()
+    columns = text[pieces[opening][2] : pieces[to - 1][1]] if opening < to else "*"
+    return c.Copy(_inner(words, f"SELECT {columns} FROM {name}"), options)
 
 
 READERS: Mapping[str, Callable[[WordCursor], Command]] = MappingProxyType(

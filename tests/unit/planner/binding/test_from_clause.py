@@ -5,6 +5,8 @@ Subqueries, CTEs and joins: every spelling of a select-project-join is the same 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from planner.errors import (
@@ -20,6 +22,7 @@ from planner.rewriting.rewrite import to_sql
 from tests.golden.tpch.queries import policy
 from tests.support.planning import bound, planned, unbounded
 from tests.support.refused import assert_refused
+from tests.support.tpch_schema import tpch_schema
 
 
 def test_private_tables_without_a_condition_are_refused() -> None:
@@ -228,3 +231,16 @@ def test_a_missing_partner_that_would_be_counted_is_refused() -> None:
     ]:  # fmt: skip
         with pytest.raises(UnsupportedSQL, match="LEFT JOIN"):
             planned(sql, policy=unbounded(policy()))
+
+
+def test_a_column_is_written_with_either_name_of_the_schema_of_a_file() -> None:
+    """The catalog that clients see calls it public, and DuckDB main."""
+    schema = tpch_schema()
+    tables = {name: replace(table, namespace="main") for name, table in schema.tables.items()}
+    files = replace(schema, tables=tables)
+    for named in ("public", "main"):
+        sql = f'SELECT count(*) FROM {named}.customer WHERE public.customer."c_acctbal" > main.customer.c_custkey'
+        assert [entry.table.name for entry in bound(sql, files).tables] == ["customer"], named
+    with pytest.raises(UnknownTable, match=r"no table 'other\.customer'") as refused:
+        bound("SELECT count(*) FROM public.customer WHERE other.customer.c_acctbal > 3", files)
+    assert refused.value.hint == "write customer without a schema"

@@ -36,7 +36,7 @@ def test_a_value_that_cannot_be() -> None:
         ("client_encoding", "latin1"),
         ("search_path", "a" * 1_001),
         ("standard_conforming_strings", "off"),
-        ("default_transaction_read_only", "off"),
+        ("default_transaction_read_only", "perhaps"),
         ("statement_timeout", "soon"),
         ("server_version", "99"),
     ]:
@@ -53,6 +53,13 @@ def test_an_old_name_sets_the_new_setting() -> None:
     assert own.of_question()["at_most"] == 30.0
     assert own.get("noisegate.nobody_adds_more_than") == own.get("noisegate.at_most") == "30"
     assert "noisegate.nobody_adds_more_than" not in {name for name, *_ in own.all()}
+
+
+def test_sessions_stay_read_only_whatever_a_driver_sets() -> None:
+    for name in ("default_transaction_read_only", "transaction_read_only"):
+        own = settings()
+        own.set(name, "off")
+        assert own.get(name) == "on"
 
 
 def test_every_spelling_of_utf8() -> None:

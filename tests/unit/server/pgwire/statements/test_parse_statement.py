@@ -109,14 +109,37 @@ def test_copy_of_a_select_is_read_with_its_options() -> None:
     assert command.options.strip() == "(format csv, header)"
 
 
+def test_copy_of_a_table_is_a_question_of_its_columns() -> None:
+    for sql, question in [
+        ("COPY ward TO STDOUT", "SELECT * FROM ward"),
+        ('copy public."To" to stdout (format csv)', 'SELECT * FROM public."To"'),
+        ("COPY ward (id, name) TO STDOUT WITH CSV", "SELECT id, name FROM ward"),
+        ("COPY a.ward(id) TO STDOUT", "SELECT id FROM a.ward"),
+    ]:
+        command = read(sql)
+        assert isinstance(command, c.Copy), sql
+        assert command.question.sql == question
+
+
+def test_a_transaction_may_be_said_to_write() -> None:
+    """Drivers say so of every transaction; what writes is refused by itself."""
+    for sql in ("BEGIN READ WRITE", "START TRANSACTION ISOLATION LEVEL SERIALIZABLE, READ WRITE"):
+        assert read(sql) == c.Transaction("begin", sql.split(" READ")[0].split(" ISO")[0])
+    assert isinstance(read("SET TRANSACTION READ WRITE"), c.Nothing)
+    assert isinstance(read("SET SESSION CHARACTERISTICS AS TRANSACTION READ WRITE"), c.Nothing)
+
+
 def test_what_is_refused() -> None:
     cases: list[tuple[str, type[PlannerError]]] = [
         ("INSERT INTO t VALUES (1)", ReadOnly),
         ("create table t ()", ReadOnly),
-        ("BEGIN READ WRITE", ReadOnly),
-        ("SET TRANSACTION READ WRITE", ReadOnly),
         ("COPY t FROM STDIN", ReadOnly),
-        ("COPY t TO STDOUT", UnsupportedSQL),
+        ("COPY TO STDOUT", UnsupportedSQL),
+        ("COPY t WHERE a TO STDOUT", InvalidSyntax),
+        ("COPY t. TO STDOUT", InvalidSyntax),
+        ("COPY t (a TO STDOUT", UnsupportedSQL),
+        ("COPY (SELECT 1) t TO STDOUT", InvalidSyntax),
+        ("COPY t TO 'file'", ReadOnly),
         ("COPY (DELETE FROM t) TO STDOUT", InvalidSyntax),
         ("SET ROLE admin", UnsupportedSQL),
         ("SET SESSION AUTHORIZATION admin", UnsupportedSQL),
