@@ -37,6 +37,7 @@ from planner.expand_views import expanded
 from planner.group_domains.day_conditions import day_columns
 from planner.parsing.explain import explained
 from planner.parsing.parse import Statement, private_select, read_of
+from planner.parsing.spellings import in_lower_case
 from planner.plan import BackendQuery
 from planner.planning.make_plan import make_plan
 from planner.policy.policy import Policy
@@ -337,7 +338,17 @@ class Planning:
 
     def _read(self, sql: str, search_path: tuple[str, ...] | None) -> Statement:
         """Parse a statement and expand its views."""
-        return expanded(read_of(sql, self.policy.name), self.schema, self.policy, search_path)
+        statement = read_of(sql, self.policy.name)
+        if self.backend.dialect != "postgres":
+            statement = replace(statement, tree=in_lower_case(statement.tree, self._names))
+        return expanded(statement, self.schema, self.policy, search_path)
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        """The names of all tables and columns."""
+        tables = [*self.schema.tables.values(), *(view.table for view in self.schema.views.values())]
+        columns = (column.name for table in tables for column in table.columns)
+        return frozenset([*(table.relation for table in tables), *columns])
 
     def beside(self, tables: Sequence[ReleasedRelation]) -> Planning:
         """Planning with tables of released values, which are public."""

@@ -22,7 +22,7 @@ from planner.sql.constant_intervals import written_interval
 from planner.sql.datetimes import date_form, moment_text, read_date
 from planner.sql.literals import BOUND_ARRAY, array_elements, constant
 from planner.sql.sql_types import sql_type
-from planner.sql.trees import cast_sql, copied, nodes
+from planner.sql.trees import cast_sql, copied, nodes, select_within
 
 
 def memberships(tree: exp.Query) -> None:
@@ -358,9 +358,45 @@ def constant_subqueries(tree: exp.Query) -> None:
         if isinstance(node, exp.Exists) and _constant(node.this) is not None:
             node.replace(exp.Boolean(this=True))
         elif isinstance(node, exp.Subquery) and isinstance(node.parent, _VALUES) and node.arg_key != "query":
-            constant = _constant(node.this) if node.is_wrapper else None
+            constant = _constant(select_within(node.this, named=False) or node.this) if node.is_wrapper else None
             if constant is not None:
                 node.replace(exp.Paren(this=constant))
+
+
+def in_lower_case(tree: exp.Query, names: Collection[str]) -> exp.Query:
+    """Write quoted names of tables and columns in lower case, for a database that ignores the case of names.
+
+    The columns of the answer keep their names, and are sorted by them.
+
+    >>> from sqlglot import parse_one
+    >>> tree = parse_one('SELECT sum(v."Cost") AS "Cost" FROM "Visit" v ORDER BY "Cost"', dialect="postgres")
+    >>> in_lower_case(tree, {"cost", "visit"}).sql("postgres")
+    'SELECT SUM(v."cost") AS "Cost" FROM "visit" AS v ORDER BY "Cost"'
+    """
+    written = [node for node in nodes(tree) if isinstance(node, exp.Identifier) and node.args.get("quoted")]
+    found = {node.name for node in written if node.name != node.name.lower() and node.name.lower() in names}
+    if not found:
+        return tree
+    tree = tree.copy()
+    sides: list[exp.Expr] = [tree]
+    shown: set[str] = set()
+    for side in sides:
+        sides += [side.this, side.expression] if isinstance(side, exp.SetOperation) else []
+        shown |= {item.alias for item in side.expressions if isinstance(item, exp.Alias)}
+    for node in nodes(tree):
+        if not isinstance(node, exp.Identifier) or node.name not in found:
+            continue
+        around = node.parent
+        is_shown = isinstance(around, exp.Alias) and around.parent in sides
+        if not is_shown and not (node.name in shown and isinstance(around, exp.Column) and _is_order(around, sides)):
+            node.set("this", node.name.lower())
+    return tree
+
+
+def _is_order(column: exp.Column, sides: Sequence[exp.Expr]) -> bool:
+    """Is it all that the answer is sorted by at its place?"""
+    order = column.parent.parent if isinstance(column.parent, exp.Ordered) else None
+    return order is not None and not column.table and order.parent in sides
 
 
 def _constant(select: exp.Expr) -> exp.Expr | None:

@@ -60,6 +60,18 @@ def _number(cell: object) -> float:
     return float(cell)
 
 
+@pytest.mark.parametrize("pipeline", ["duckdb"], indirect=True)
+def test_the_case_of_quoted_names_does_not_matter_in_files(pipeline: Pipeline, ledger: Ledger) -> None:
+    """As in DuckDB itself. The answer's columns are called as they were written."""
+    asked = 'SELECT t."C_MktSegment" AS "C_MKTSEGMENT", count(*) AS n FROM "Customer" t GROUP BY t."C_MktSegment"'
+    answer = _asked(pipeline, f'{asked} ORDER BY "C_MKTSEGMENT" DESC', epsilon=1.0)
+    assert [column.name for column in answer.columns] == ["C_MKTSEGMENT", "n"]
+    assert [row[0] for row in answer.rows] == SEGMENTS[::-1]
+    same = _asked(pipeline, f'SELECT n FROM ({asked}) AS "Customer" WHERE "Customer"."c_mktsegment" = \'BUILDING\'')
+    assert [row[0] for row in same.rows] == [row[1] for row in answer.rows if row[0] == "BUILDING"]
+    assert len(ledger.charges("ada")) == 1
+
+
 @pytest.mark.parametrize("pipeline", ["postgres", "duckdb"], indirect=True)
 def test_a_window_over_groups_ranks_released_counts(pipeline: Pipeline) -> None:
     sql = f"SELECT s, n, rank() OVER (ORDER BY n DESC) AS r FROM ({BY_SEGMENT}) AS t ORDER BY r"

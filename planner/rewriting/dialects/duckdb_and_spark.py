@@ -26,6 +26,7 @@ from planner.sql.trees import (
     rebuilt,
     tables_by_alias,
 )
+from planner.sql.zones import UTC
 
 MOST_DIGITS = 38
 _FAST_DIGITS = 18
@@ -494,7 +495,8 @@ def _paren(node: exp.Expr, write: Write) -> Typed:
 def _in_zone(node: exp.Expr, write: Write) -> Typed:
     """Refuse a column's time zone: each database has its own rules, and only PostgreSQL's are meant."""
     hint = "SET TimeZone = 'UTC', or write AT TIME ZONE 'UTC'; constants may be in any zone"
-    zone = node.args["zone"].name
+    zones = [one.args["zone"].name for one in node.find_all(InZone)]
+    zone = next((one for one in zones if one != UTC), UTC)  # a day in a zone is a moment of UTC again
     raise UnsupportedSQL(f"a column in the time zone {zone} is not supported on this database", hint=hint)
 
 
