@@ -179,6 +179,10 @@ STORED = frozenset({"materialized view", "foreign table"})
 """The kinds of views whose rows are stored, not computed when they are queried."""
 
 
+OF_FILE = "view of DuckDB"
+"""The kind of a view whose definition is in DuckDB's SQL, which is not read."""
+
+
 @dataclass(frozen=True)
 class View:
     """A relation whose rows are a query's, or another database's.

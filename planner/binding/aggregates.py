@@ -257,7 +257,7 @@ def on_grid(call: exp.Expr, argument: exp.Expr, scope: Scope) -> tuple[exp.Expr,
     grid = Grid.over(bounds.lo, bounds.hi, step, shown)
     declared = any(one.range or one.dates for _, one in map(scope.declared, columns_of(sql)))
     coarse = step is not None and grid.step > step and not declared
-    if isinstance(call, _OF_A_ROW) and (coarse or bounds.hi - bounds.lo >= _NO_RANGE):
+    if isinstance(call, _OF_A_ROW) and not declared and (coarse or bounds.hi - bounds.lo >= _NO_RANGE):
         # One that noise takes too far would be off by orders of magnitude.
         hint = "limit them, for example LEAST(x, 1000)"
         raise SensitivityUnbounded(

@@ -183,6 +183,8 @@ class Scalar:
         hint = "write (x)::int, which is 1 where it is true and 0 where it is false" if truth else None
         if self.type is not None and self.type.is_moment:
             hint = "write median(x), or avg(extract(epoch FROM x))"
+        if self.type is not None and self.type.shown == "interval":
+            hint = "subtract two moments (ended - started), or keep the length in a column of numbers"
         return UnsupportedSQL(f"{name} is not a number", hint=hint or "sum numbers, or count rows", at=self.node)
 
     def through(

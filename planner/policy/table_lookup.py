@@ -11,9 +11,13 @@ from dataclasses import dataclass
 
 from planner.errors import UnknownTable, nearest
 from planner.policy.policy import Policy
-from planner.schema import PUBLIC, Schema, Table, sql_identifier, table_name
+from planner.schema import OF_FILE, PUBLIC, Schema, Table, sql_identifier, table_name
 
 _SHOWN = 5
+
+_VIEW: str | None = (
+    "views of files are not read: write its SELECT in WITH; the administrator may declare a public one as a table"
+)
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,9 @@ def no_such_table(
         hint = f"leave out the database, or write {sql_identifier(policy.name)}"
         return UnknownTable(message, hint=hint, position=position)
     message = f"there is no table {str(reference)!r} that can be queried"
-    return UnknownTable(message, hint=_meant(reference, schema, policy, search_path), position=position)
+    view = schema.views.get(reference.relation)
+    meant = _VIEW if view is not None and view.kind == OF_FILE else _meant(reference, schema, policy, search_path)
+    return UnknownTable(message, hint=meant, position=position)
 
 
 def _meant(

@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 from duckdb import DuckDBPyConnection
 
-from planner.schema import PUBLIC, Column, ForeignKey, Schema, Table, View, table_name
+from planner.schema import OF_FILE, PUBLIC, Column, ForeignKey, Schema, Table, View, table_name
 from planner.sql.sql_types import READ_IN_PART
 from server.backends.backend import FLOATS, literal, with_nan
 from server.backends.files import ParquetFiles, TablePatterns, files_version, fold
@@ -117,7 +117,7 @@ def _views(connection: DuckDBPyConnection, namespace: str, *, collated: bool = T
     for view, text, name, kind in connection.execute(_VIEWS, {"namespace": namespace}).fetchall():
         columns[_name(view), text].append(Column(fold(name), _type(kind, collated and kind == "VARCHAR"), True))
     return {
-        name: View(with_nan(Table(name, namespace, tuple(known), (), ()), FLOATS), "view of DuckDB", text)
+        name: View(with_nan(Table(name, namespace, tuple(known), (), ()), FLOATS), OF_FILE, text)
         for (name, text), known in columns.items()
     }
 

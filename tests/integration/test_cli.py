@@ -71,6 +71,9 @@ def test_init_writes_a_policy_once(tmp_path: Path, run: Run, capsys: Capture) ->
     out, err = capsys.readouterr()
     assert out == "" and "policy check" in err
 
+    for files in ("csv:///.", "duckdb:///visit.csv"):
+        assert run("policy", "init", "--url", files, "--output", str(tmp_path / "other.toml")) == 2
+        assert "TO 'visit.parquet'" in capsys.readouterr().err
     output.write_text("mine")
     assert run("policy", "init", "--output", str(output)) == 2
     assert "--force" in capsys.readouterr().err and output.read_text() == "mine"

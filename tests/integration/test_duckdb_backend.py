@@ -83,6 +83,7 @@ def test_a_table_with_a_dot_in_its_name_is_no_other_table(tmp_path: Path) -> Non
             CREATE TABLE person (id bigint PRIMARY KEY);
             CREATE TABLE visit (id bigint PRIMARY KEY, person bigint REFERENCES person);
             CREATE TABLE "x.visit" (id bigint PRIMARY KEY);
+            CREATE VIEW recent AS SELECT * FROM visit;
             INSERT INTO person VALUES (1); INSERT INTO visit VALUES (77, 1); INSERT INTO "x.visit" VALUES (5);
         """)
     policy = parse_policy(
@@ -100,6 +101,9 @@ def test_a_table_with_a_dot_in_its_name_is_no_other_table(tmp_path: Path) -> Non
             bind_public(read(f"SELECT id FROM {private}").tree, schema, policy)
     with pytest.raises(UnknownTable):
         bind_public(read("SELECT id FROM x.visit").tree, schema, policy)
+    with pytest.raises(UnknownTable) as refused:
+        bind_public(read("SELECT id FROM recent").tree, schema, policy)
+    assert "views of files are not read" in (refused.value.hint or "")
 
 
 def test_it_reads_what_it_was_asked(backend: DuckdbBackend) -> None:

@@ -119,8 +119,10 @@ def bump(
             " epsilon, once the people or their rows have about doubled."
         )
     if needs_reload(policy):
-        tell("Next: send SIGHUP (kill -HUP) to each running proxy, which checks the keys of the new files.")
-        tell("Until then proxies answer nothing.")
+        tell(
+            "Next: send SIGHUP (kill -HUP) to each running proxy, which checks the keys of the new files. Until then"
+            " it refuses questions."
+        )
     if check:
         stopping = [printable(one.subject) for one in checked(policy, None) if one.stops]
         if stopping:

@@ -77,6 +77,12 @@ def init(
     from server.backends.open_custody import open_custody
     from server.policy.secrets import resolve
 
+    if url.startswith("csv:") or url.endswith(".csv"):
+        raise CommandFailed(
+            "CSV files have no types, so they are not served",
+            hint="write them as Parquet, for example with DuckDB: COPY (FROM 'visit.csv') TO 'visit.parquet'; "
+            "then use --url parquet:///FOLDER",
+        )
     if not url.startswith(("env:", "file:", *FILE_URLS)):
         raise CommandFailed(
             "--url must name where the database's URL is, so that the policy contains no password",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from planner.binding.placeholders import substitute
@@ -17,6 +19,7 @@ from planner.errors import (
 )
 from planner.parsing.parse import parse
 from tests.support.planning import planned
+from tests.support.tpch_schema import tpch_schema
 
 _JOINED = "FROM orders JOIN lineitem ON l_orderkey = o_orderkey"
 # statement with ^ where the position is, error, a word of the hint
@@ -78,6 +81,16 @@ def test_the_hint_and_the_place() -> None:
 def test_avg_is_not_called_sum() -> None:
     with pytest.raises(UnsupportedSQL, match="'o_orderdate' is not a number"):
         planned("SELECT avg(o_orderdate) FROM orders")
+
+
+def test_a_length_of_time_in_a_column_says_what_to_keep_instead() -> None:
+    schema = tpch_schema()
+    orders = schema.tables["orders"]
+    columns = tuple(replace(one, type="interval") if one.name == "o_clerk" else one for one in orders.columns)
+    lengths = replace(schema, tables={**schema.tables, "orders": replace(orders, columns=columns)})
+    with pytest.raises(UnsupportedSQL, match="'o_clerk' is not a number") as refused:
+        planned("SELECT avg(o_clerk) FROM orders", lengths)
+    assert "keep the length in a column of numbers" in (refused.value.hint or "")
 
 
 def test_the_number_of_values_is_said_in_good_grammar() -> None:

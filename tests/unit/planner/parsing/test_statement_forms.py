@@ -15,6 +15,7 @@ def test_what_stands_for_something_simpler() -> None:
         ("WITH a AS (TABLE nation) SELECT * FROM a", "WITH a AS (SELECT * FROM nation) SELECT * FROM a"),
         ("SELECT 1 AS table FROM t", "SELECT 1 AS table FROM t"),
         ("SELECT a FROM t WHERE b > (SELECT DATE '2024-01-31')", "SELECT a FROM t WHERE b > (DATE '2024-01-31')"),
+        ("SELECT a FROM t WHERE b > ((SELECT DATE '2024-01-31'))", "SELECT a FROM t WHERE b > (DATE '2024-01-31')"),
         ("SELECT a FROM t WHERE b IN (SELECT 1)", "SELECT a FROM t WHERE b IN (SELECT 1)"),
         ("SELECT a FROM t WHERE b = (SELECT max(1))", "SELECT a FROM t WHERE b = (SELECT max(1))"),
         ("SELECT a FROM t WHERE b = (SELECT 1 LIMIT 0)", "SELECT a FROM t WHERE b = (SELECT 1 LIMIT 0)"),

@@ -111,6 +111,11 @@ def test_a_range_that_only_a_type_bounds_has_a_grid_by_size() -> None:
     assert release.ranked is not None and release.ranked.grid.zero == 0
     with pytest.raises(SensitivityUnbounded, match="an extreme of values with no known range"):
         planned("SELECT max(length(c_name)) FROM customer", texts)
+    policy = demo_policy()
+    orders = replace(policy.tables["orders"], columns={"o_totalprice": ColumnPolicy(range=(9e15, 1e16))})
+    wide = replace(policy, tables={**policy.tables, "orders": orders})
+    (release,) = planned("SELECT max(o_totalprice) FROM orders", policy=wide).releases
+    assert release.ranked is not None and release.ranked.grid.ends == (9e15, 1e16), "wide, and declared"
     (release,) = planned("SELECT median(least(length(c_name), 50)) FROM customer", texts).releases
     assert release.ranked is not None
     assert (release.ranked.grid.step, release.ranked.grid.n_codes, release.ranked.grid.zero) == (1.0, 51, None)
