@@ -74,6 +74,23 @@ def local_time(moment: datetime, zone: str) -> datetime:
     return moment.replace(tzinfo=_UTC).astimezone(_rules(zone)).replace(tzinfo=None, fold=0)
 
 
+def text_in(text: str, zone: str) -> str:
+    """Write the text of a moment at UTC in a zone, with its distance from UTC, as PostgreSQL does.
+
+    A moment beyond the years 1 to 9999 stays at UTC.
+
+    >>> [text_in(f"{moment}+00", "Asia/Kolkata") for moment in ("2024-05-17 12:30:00.25", "9999-12-31 23:00:00")]
+    ['2024-05-17 18:00:00.25+05:30', '9999-12-31 23:00:00+00']
+    """
+    try:
+        there = datetime.fromisoformat(text).astimezone(_rules(zone))
+    except (ValueError, OverflowError):
+        return text
+    written = there.isoformat(" ", "seconds")
+    local, distance = written[:19], written[19:]
+    return f"{local}{text[19:].removesuffix('+00')}{distance.removesuffix(':00')}"
+
+
 def days_shown(first: date, last: date, zone: str) -> tuple[date, date]:
     """The first and last local day from the start of `first` to the end of `last`, both at UTC.
 

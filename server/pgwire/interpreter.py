@@ -317,7 +317,7 @@ class Interpreter:
         held = self._gateway.outgoing.hold(self._analyst, response)
         self._tell(response)
         fields = portal.shape.fields or answer_fields(response.columns, typed)
-        return answer_table(response, portal.shape.noisy, fields, held)
+        return answer_table(response, portal.shape.noisy, fields, held, self.settings.zone())
 
     async def _without_rows(self, question: c.Question, portal: Portal) -> Result:
         """The columns of private rows without any row, from the catalog."""

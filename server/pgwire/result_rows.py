@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 from itertools import chain, repeat, zip_longest
 
 from planner.errors import UnsupportedSQL
+from planner.sql import zones
+from planner.sql.datetimes import zoned_text
 from planner.sql.sql_types import ResultType
 from server.answer_columns import blocks_of
 from server.connections import Held
@@ -21,6 +25,7 @@ from server.query import Cell, QueryResponse, ResultColumn
 from server.results.flat_table import Columns, flat, flat_columns
 
 _CELL_BYTES = 64
+_TIMESTAMPTZ = 1184
 _WIDEST = 4
 
 
@@ -73,11 +78,13 @@ class Table(Result):
     Attributes:
       cells: rows, which may be computed when read.
       held: counts the answer's bytes; released with the table.
+      zone: the session's, in which moments are written.
     """
 
     fields: tuple[Field, ...]
     cells: Sequence[tuple[Cell, ...]]
     held: Held | None = field(default=None, compare=False, repr=False)
+    zone: str = zones.UTC
 
     @classmethod
     def of(cls, columns: Sequence[tuple[str, ResultType]], cells: Sequence[tuple[Cell, ...]]) -> Table:
@@ -97,9 +104,26 @@ class Table(Result):
 
     def rows(self, places: range, formats: Sequence[int]) -> Iterator[list[bytes | None]]:
         """Encode the cells of some rows."""
+        moments = [place for place, one in enumerate(self.fields) if one.oid == _TIMESTAMPTZ]
+        moments = [] if zones.is_utc(self.zone) else moments
         for some in blocks_of(places, len(self.fields)):
             for row in self.cells[some.start : some.stop]:
-                yield [encode_cell(*each) for each in zip(row, self.fields, formats, strict=True)]
+                encoded = [encode_cell(*each) for each in zip(row, self.fields, formats, strict=True)]
+                for place in moments:
+                    encoded[place] = self._in_zone(row[place], place, formats[place])
+                yield encoded
+
+    def _in_zone(self, cell: Cell, place: int, format_: int) -> bytes | None:
+        """A moment in the session's zone; one without a zone, such as a month of a date, begins there."""
+        if cell is None:
+            return None
+        text = str(cell).replace("T", " ")
+        if "+00" not in text:
+            with suppress(ValueError, OverflowError):
+                text = zoned_text(str(zones.instant(datetime.fromisoformat(text), self.zone)))
+        if format_:
+            return encode_cell(text, self.fields[place], format_)
+        return (zones.text_in(text, self.zone) if "+00" in text else zoned_text(text)).encode()
 
 
 def answer_fields(
@@ -123,7 +147,11 @@ def answer_fields(
 
 
 def answer_table(
-    response: QueryResponse, noisy: Sequence[bool] | None, fields: tuple[Field, ...], held: Held | None = None
+    response: QueryResponse,
+    noisy: Sequence[bool] | None,
+    fields: tuple[Field, ...],
+    held: Held | None = None,
+    zone: str = zones.UTC,
 ) -> Table:
     """The rows of an answer.
 
@@ -131,6 +159,7 @@ def answer_table(
       noisy: which columns are followed by their interval; None: none.
       fields: the columns that the client has seen, with those of the intervals.
       held: counts the answer's bytes.
+      zone: the session's.
     Raises: WireError if the client has seen other columns.
     """
     columns: Columns = tuple((column.name, column.type) for column in response.columns)
@@ -141,7 +170,7 @@ def answer_table(
     if len(columns) != len(fields) or not all(map(can_be_sent, (kind for _, kind in columns), fields)):
         hint = "prepare it again: the answer is cached and free"
         raise WireError("the statement's columns have changed since it was described", "0A000", hint=hint)
-    return Table(fields, rows, held)
+    return Table(fields, rows, held, zone)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 import psycopg
 import pytest
@@ -135,6 +136,11 @@ def test_a_session_has_a_time_zone(shop: WireProxy) -> None:
         month = "SELECT date_trunc('month', created_at) AS m, count(*) FROM products GROUP BY 1 ORDER BY 1 LIMIT 1"
         assert session.ask(month, binary=True) == session.ask(month)
         assert session.ask(month)[0][0] == datetime(2020, 12, 31, 23, tzinfo=UTC)
+        days = "SELECT date_trunc('month', birth_date) AS m, count(*) FROM people GROUP BY 1 ORDER BY 1 LIMIT 1"
+        ((first, _),) = session.ask(days)
+        assert session.ask(days, binary=True)[0][0] == first and first.astimezone(ZoneInfo("Europe/Berlin")).hour == 0
+        with connection.cursor() as cursor, cursor.copy(f"COPY ({month}) TO STDOUT") as copied:
+            assert b"".join(map(bytes, copied)).startswith(b"2021-01-01 00:00:00+01\t"), "as PostgreSQL writes it"
         session.cursor("SET TIME ZONE -7")
         assert session.ask("SHOW TimeZone") == [("<-07>+07",)]
         session.cursor("SET TIME ZONE INTERVAL '+00:00' HOUR TO MINUTE")

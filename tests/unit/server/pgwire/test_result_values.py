@@ -13,6 +13,7 @@ from psycopg import pq
 from psycopg.adapt import Transformer
 
 from planner.sql.sql_types import ResultType
+from server.pgwire.result_rows import Table
 from server.pgwire.wire_values import encode_cell, field_of, oid_of
 from server.query import Cell
 
@@ -89,3 +90,15 @@ def test_null_has_no_bytes() -> None:
 def test_a_field_tells_how_long_its_values_are() -> None:
     assert (field_of("n", "int8").oid, field_of("n", "int8").length) == (20, 8)
     assert (field_of("t", "text").oid, field_of("t", "text").length) == (25, -1)
+
+
+def test_moments_are_written_in_the_zone_of_the_session() -> None:
+    """As PostgreSQL writes them. A moment without a zone, such as the month of a date, begins in the session's."""
+    column = field_of("m", "timestamptz")
+    cells = ["2024-07-01 00:30:00.5+00", "2024-07-01 00:00:00", "infinity", "0044-03-15 12:00:00+00 BC", None]
+    table = Table((column,), [(cell,) for cell in cells], zone="Asia/Kolkata")
+    assert [text for (text,) in table.texts(range(5))] == [
+        "2024-07-01 06:00:00.5+05:30", "2024-07-01 00:00:00+05:30", "infinity", "0044-03-15 12:00:00+00 BC", None
+    ]  # fmt: skip
+    ((packed,),) = table.rows(range(1, 2), (1,))
+    assert packed == encode_cell("2024-06-30 18:30:00+00", column, 1)
