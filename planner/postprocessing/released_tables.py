@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -33,7 +33,7 @@ from planner.postprocessing.composed import ReleasedTable, is_relation
 from planner.postprocessing.write_outer import Cell, Relation
 from planner.released_expression import Apply, Given, Output, ReleasedValue, is_noisy
 from planner.schema import Column, Schema, Table
-from planner.sql.sql_types import NUMBERS, ResultType
+from planner.sql.sql_types import NUMBERS, ResultType, SqlType, enum_text
 from planner.sql.trees import (
     aggregates,
     children,
@@ -200,15 +200,22 @@ class ReleasedRelation:
     Attributes:
       relation: without rows.
       ranges: of its numbers that are no keys, by column.
+      enums: the types of its columns of labels, which are compared with columns of that type.
     """
 
     relation: Relation
     ranges: Mapping[str, tuple[float, float]]
+    enums: Mapping[str, SqlType] = field(default_factory=dict, hash=False)
 
     @property
     def table(self) -> Table:
         """The table as the catalog would have it."""
-        columns = tuple(Column(name, _NAMES[kind], name != ONE) for name, kind in self.relation.columns)
+        columns = tuple(
+            Column(name, enum_text(enum), name != ONE, type_name=enum.enum)
+            if (enum := self.enums.get(name)) is not None
+            else Column(name, _NAMES[kind], name != ONE)
+            for name, kind in self.relation.columns
+        )
         return Table(self.relation.name, "", columns, (self.relation.keys,), ())
 
     @property
@@ -247,6 +254,7 @@ def released_relation(
     """
     columns: list[tuple[str, ResultType]] = [] if table.keys else [(ONE, "int8")]
     ranges: dict[str, tuple[float, float]] = {}
+    enums: dict[str, SqlType] = {}
     known = {
         name: {one.name: _of_output(one, plans.get(name)) for one in outputs} for name, outputs in answers.items()
     }
@@ -257,9 +265,11 @@ def released_relation(
             hint = "compute with numbers, texts or dates; or ask for it alone first, and write its value as a literal"
             raise UnsupportedSQL(f"a released {kind} beside private rows is not supported", hint=hint, at=table.query)
         columns.append((name, kind))
+        if found.enum is not None:
+            enums[name] = found.enum
         if kind == "float8":
             ranges[name] = found.range or _WIDEST
-    return ReleasedRelation(Relation(table.name, tuple(columns), keys=table.keys or (ONE,)), ranges)
+    return ReleasedRelation(Relation(table.name, tuple(columns), keys=table.keys or (ONE,)), ranges, enums)
 
 
 def beside_released(schema: Schema, policy: Policy, tables: Sequence[ReleasedRelation]) -> tuple[Schema, Policy]:
@@ -278,10 +288,11 @@ def tables_read(tree: exp.Expr, tables: Sequence[ReleasedTable]) -> list[Release
 
 @dataclass(frozen=True)
 class _Kind:
-    """The type of a column; `range`: of a noisy number."""
+    """The type of a column; `range`: of a noisy number; `enum`: of labels."""
 
     type: ResultType
     range: tuple[float, float] | None = None
+    enum: SqlType | None = None
 
 
 _NUMBER = _Kind("numeric", _WIDEST)
@@ -291,7 +302,7 @@ _Named = Mapping[str, Mapping[str, _Kind]]
 
 def _of_output(output: Output, plan: Plan | None) -> _Kind:
     if not is_noisy(output) or output.type not in NUMBERS:
-        return _Kind(output.type)
+        return _Kind(output.type, enum=output.enum)
     value, ends = output.expression, _WIDEST
     if isinstance(value, Apply) and value.operator == "within":
         _, *given = value.arguments
@@ -314,7 +325,7 @@ def _kinds(query: exp.Expr, answers: _Named, known: _Named) -> list[_Kind]:
         columns = [fold(one) for one in entry.args["alias"].args.get("columns") or []] or _outputs(entry.this)
         known = {**known, fold(entry.args["alias"].this): dict(zip(columns, inner, strict=False))}
     if isinstance(query, exp.SetOperation):
-        return [replace(one, range=one.range and _WIDEST) for one in _kinds(query.this, answers, known)]
+        return [replace(one, range=one.range and _WIDEST, enum=None) for one in _kinds(query.this, answers, known)]
     assert isinstance(query, exp.Select), "a query over answers"
     here: dict[str, _Kind] = {}
     for item in from_items(query):

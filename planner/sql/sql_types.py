@@ -193,6 +193,16 @@ def sql_type(text: str) -> SqlType:
     return SqlType(family)
 
 
+def enum_text(kind: SqlType) -> str:
+    """The database's words for an enum.
+
+    >>> enum_text(sql_type("enum('open', 'won''t do')"))
+    "enum('open', 'won''t do')"
+    """
+    labels = ", ".join("'" + label.replace("'", "''") + "'" for label in kind.labels)
+    return f"enum({labels})"
+
+
 def canonical_cast(kind: SqlType) -> str | None:
     """The cast that gives equal owner keys one form; None if the type cannot be an owner key."""
     return _KEY_CASTS.get(kind.family)

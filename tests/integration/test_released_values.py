@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import psycopg
 import pytest
 
 from planner.errors import PlannerError
+from planner.policy.policy import parse_policy
 from server.answers.decide import Deciding
 from server.answers.work import Cached, Compose, Measure
 from server.answers.workload.workload import WorkloadItem, WorkloadRequest
@@ -44,6 +46,62 @@ def pipeline(
     with psycopg.connect(tpch_url) as connection:
         schema = read_schema(connection)
     return Pipeline(policy(), schema, PostgresBackend(tpch_url), ledger, workers)
+
+
+GRADES = """
+    name = "staff"
+    [database]
+    url = "env:UNUSED"
+    [ledger]
+    path = "ledger.sqlite"
+    [privacy]
+    epsilon = 1.0
+    max_epsilon = 10.0
+    delta = 0.0
+    [privacy_units]
+    person = "id"
+    [tables.person.columns]
+    pay = { range = [0, 100] }
+"""
+STAFF = """
+    CREATE TYPE grade AS ENUM ('junior', 'senior', 'chief');
+    CREATE TABLE person (id bigint PRIMARY KEY, grade grade NOT NULL, pay double precision NOT NULL);
+    INSERT INTO person SELECT i, (ARRAY['junior', 'senior', 'chief'])[1 + i % 3]::grade, 30 * (i % 3) + i % 2
+        FROM generate_series(1, 6000) t(i);
+"""
+
+
+@pytest.fixture(params=[pytest.param("postgres", marks=pytest.mark.slow), "duckdb"])
+def staff(request: pytest.FixtureRequest, ledger: Ledger, workers: WorkerPool, tmp_path: Path) -> Pipeline:
+    """Two thousand of each grade; half of them have 1 more than the others."""
+    if request.param == "duckdb":
+        with duckdb.connect(tmp_path / "staff.duckdb") as connection:
+            connection.execute(STAFF)
+        file = DuckdbBackend(tmp_path / "staff.duckdb", "main")
+        return Pipeline(parse_policy(GRADES), file.schema(), file, ledger, workers)
+    url = request.getfixturevalue("scratch_url")
+    with psycopg.connect(url) as connection:
+        connection.execute(STAFF)
+    with psycopg.connect(url) as connection:
+        schema = read_schema(connection)
+    return Pipeline(parse_policy(GRADES), schema, PostgresBackend(url), ledger, workers)
+
+
+def test_a_label_is_compared_with_the_labels_of_an_answer(staff: Pipeline) -> None:
+    """As key of the answer, beside a joined answer, in a list, and by the order of the labels."""
+    mean = "SELECT avg(x.pay) FROM person x WHERE x.grade = p.grade"
+    above = _asked(staff, f"SELECT count(*) FROM person p WHERE p.pay > ({mean})", epsilon=4.0)
+    joined = "JOIN (SELECT grade, avg(pay) AS a FROM person GROUP BY grade) g ON g.grade = p.grade WHERE p.pay > g.a"
+    by_grade = _asked(staff, f"SELECT p.grade, count(*) FROM person p {joined} GROUP BY p.grade", epsilon=4.0)
+    paid = "SELECT grade FROM person GROUP BY grade HAVING avg(pay) > 20"
+    listed = _asked(staff, f"SELECT count(*) FROM person WHERE grade IN ({paid})", epsilon=4.0)
+    most = "SELECT max(grade) FROM (SELECT grade, avg(pay) AS a FROM person GROUP BY grade) t"
+    below = _asked(staff, f"SELECT count(*) FROM person WHERE grade < ({most})", epsilon=4.0)
+    for answer, true in ((above, 3000), (listed, 4000), (below, 4000)):
+        assert int(str(answer.rows[0][0]).partition(".")[0]) == pytest.approx(true, abs=60), answer.rows
+    assert {grade: int(str(n)) for grade, n in by_grade.rows} == pytest.approx(
+        dict.fromkeys(("junior", "senior", "chief"), 1000), abs=60
+    )
 
 
 def _asked(pipeline: Pipeline, sql: str, analyst: str = "ada", **settings: Any) -> QueryResponse:
