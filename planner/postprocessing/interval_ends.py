@@ -185,7 +185,7 @@ def _is_floored(tree: exp.Expr, select: exp.Select, lineage: _Lineage) -> bool:
         return _is_floored(tree.this, select, lineage)
     if isinstance(tree, (exp.Add, exp.Mul, exp.Div)):
         return all(_is_floored(side, select, lineage) for side in (tree.left, tree.right))
-    if isinstance(tree, exp.Coalesce):
+    if isinstance(tree, (exp.Coalesce, exp.Greatest)):
         return all(_is_floored(one, select, lineage) for one in (tree.this, *tree.expressions))
     return False
 

@@ -234,6 +234,8 @@ def _corners(tree: exp.Expr, of: _Linear) -> tuple[exp.Expr, exp.Expr]:
 def _quotient(tree: exp.Div, reach: ReachOf, grouped: bool) -> tuple[exp.Expr, exp.Expr] | None:
     """Return the ends of a quotient by Fieller's method; NULL where the denominator may be 0."""
     below = tree.right.this if isinstance(tree.right, exp.Nullif) else tree.right
+    if isinstance(below, exp.Greatest) and below.expressions == [exp.Literal.number(0)]:
+        below = below.this
     top, bottom = _linear(tree.left, reach, grouped), _linear(below, reach, grouped)
     if top is None or bottom is None or bottom.square is None:
         return None

@@ -368,7 +368,8 @@ class _Splitting:
             return finest(inner)
         if isinstance(inner, exp.Avg):
             counted = finest(exp.Count(this=copied(inner.this), big_int=True))
-            none = exp.Nullif(this=counted, expression=exp.Literal.number(0))
+            nobody = exp.Greatest(this=counted, expressions=[exp.Literal.number(0)])  # noise may say less than nobody
+            none = exp.Nullif(this=nobody, expression=exp.Literal.number(0))
             return exp.Paren(this=exp.Div(this=finest(exp.Sum(this=inner.this)), expression=none, typed=True))
         raise NotComposed
 

@@ -55,3 +55,10 @@ def test_a_column_keeps_the_name_that_it_would_have_had() -> None:
     )
     assert split is not None
     assert [item.alias for item in split.outer.expressions] == ["count", "?column?", "n"]
+
+
+def test_an_average_over_less_than_nobody_is_null_at_every_level() -> None:
+    """Noise may say that there are -3 people with a sum of -400; 133 would be no average of them."""
+    split = decompose(read("SELECT c_mktsegment, avg(c_acctbal) FROM customer GROUP BY ROLLUP (1)").tree,
+                      tpch_schema(), policy())  # fmt: skip
+    assert split is not None and "/ NULLIF(GREATEST(SUM(" in split.outer.sql("postgres")

@@ -40,6 +40,7 @@ SHOWN = (
     "a1 / NULLIF(LAG(a1) OVER (ORDER BY k1), 0)",
     "a1 - AVG(a1) OVER ()",
     "SUM(a1) OVER () / NULLIF(SUM(a2) OVER (), 0)",
+    "SUM(a1) OVER () / NULLIF(GREATEST(SUM(a2) OVER (), 0), 0)",
     "2 * a1 - SUM(a2) OVER (ORDER BY k1)",
 )
 
