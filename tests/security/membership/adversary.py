@@ -106,7 +106,8 @@ class Player:
         """
         row = next((one for one, row in enumerate(answer["rows"]) if row[0] == LONE_WARD), 0)
         interval, value = answer["intervals"][row][-1], float(answer["rows"][row][-1])
-        reach = max(interval["high"] - value, value - interval["low"])  # one end may have been cut off at 0, or both
+        ends = [(interval[end], sign) for end, sign in (("low", -1), ("high", 1)) if interval[end] is not None]
+        reach = max((sign * (end - value) for end, sign in ends), default=0.0)  # an end may be cut off at 0, or open
         if moves is None:
             taus = answer["taus"][row][-1] or [math.inf]
             moves = min(float(OWN_VISITS), taus[0])
