@@ -20,12 +20,12 @@ from server.errors import WireError
 from server.ledger.account import analyst_account, guarantee
 from server.ledger.balance import RemainingQuestions
 from server.pgwire.errors import CatalogRefused
-from server.pgwire.wire_values import Field, can_be_sent, encode_cell, field_of
+from server.pgwire.wire_values import Field, can_be_sent, encode_cell, field_of, oid_of
 from server.query import Cell, QueryResponse, ResultColumn
 from server.results.flat_table import Columns, flat, flat_columns
 
 _CELL_BYTES = 64
-_TIMESTAMPTZ = 1184
+_TIMESTAMPTZ = oid_of("timestamptz")
 _WIDEST = 4
 
 

@@ -10,7 +10,6 @@ import psycopg
 import pytest
 
 from planner.errors import PlannerError
-from planner.policy.policy import parse_policy
 from server.answers.decide import Deciding
 from server.answers.work import Cached, Compose, Measure
 from server.answers.workload.workload import WorkloadItem, WorkloadRequest
@@ -24,6 +23,7 @@ from server.query import QueryRequest, QueryResponse
 from server.workers.pool import WorkerPool
 from tests.golden.tpch.queries import policy
 from tests.support.asking import ask
+from tests.support.planning import people_policy
 from tests.support.tpch_duckdb import NAMESPACE
 
 ANALYSTS = {"ada": (20.0, 1e-3), "bea": (20.0, 1e-3), "poor": (0.9, 1e-3)}
@@ -49,17 +49,6 @@ def pipeline(
 
 
 GRADES = """
-    name = "staff"
-    [database]
-    url = "env:UNUSED"
-    [ledger]
-    path = "ledger.sqlite"
-    [privacy]
-    epsilon = 1.0
-    max_epsilon = 10.0
-    delta = 0.0
-    [privacy_units]
-    person = "id"
     [tables.person.columns]
     pay = { range = [0, 100] }
 """
@@ -78,13 +67,13 @@ def staff(request: pytest.FixtureRequest, ledger: Ledger, workers: WorkerPool, t
         with duckdb.connect(tmp_path / "staff.duckdb") as connection:
             connection.execute(STAFF)
         file = DuckdbBackend(tmp_path / "staff.duckdb", "main")
-        return Pipeline(parse_policy(GRADES), file.schema(), file, ledger, workers)
+        return Pipeline(people_policy(GRADES), file.schema(), file, ledger, workers)
     url = request.getfixturevalue("scratch_url")
     with psycopg.connect(url) as connection:
         connection.execute(STAFF)
     with psycopg.connect(url) as connection:
         schema = read_schema(connection)
-    return Pipeline(parse_policy(GRADES), schema, PostgresBackend(url), ledger, workers)
+    return Pipeline(people_policy(GRADES), schema, PostgresBackend(url), ledger, workers)
 
 
 def test_a_label_is_compared_with_the_labels_of_an_answer(staff: Pipeline) -> None:

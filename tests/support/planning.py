@@ -25,6 +25,18 @@ def demo_policy() -> Policy:
     return parse_policy(DEMO_POLICY.read_text())
 
 
+def people_policy(tables: str) -> Policy:
+    """The policy of a small database whose privacy unit is `person`, with these sections of tables."""
+    return parse_policy(f"""
+        name = "people"
+        database = {{ url = "env:UNUSED" }}
+        ledger = {{ path = "ledger.sqlite" }}
+        privacy = {{ epsilon = 1.0, max_epsilon = 10.0, delta = 0.0 }}
+        privacy_units = {{ person = "id" }}
+        {tables}
+    """)
+
+
 def unbounded(policy: Policy | None = None) -> Policy:
     """The policy, with joins allowed that no key bounds, at no higher price than its default epsilon."""
     policy = policy or demo_policy()
