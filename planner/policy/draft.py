@@ -50,7 +50,7 @@ _HEAD = f"""
 [database]
 url = "env:NOISEGATE_DATABASE_URL"   # a reference, env:NAME or file:PATH; never a password
 # seconds = 60         # how long one question may run in the database
-# memory_mb = 64       # for each of its sorts and hash tables (work_mem of PostgreSQL)
+# memory_mb = 64       # for each sort and hash table of PostgreSQL (work_mem); files: 4096 for a question
 
 [ledger]
 path = "ledger.sqlite"

@@ -80,7 +80,7 @@ def test_csv_holds_the_answer_and_stderr_the_rest(proxy: FakeProxy, run: Run, ca
     out, err = capsys.readouterr()
     rows = list(csv.reader(io.StringIO(out)))
     assert rows[0] == ["n_name", "revenue", "revenue_lo", "revenue_hi", "low_precision", "clipped"]
-    assert rows[1] == ["FRANCE", "1048576.25", "1048000.0", "", "false", "false"]
+    assert rows[1] == ["FRANCE", "1048576.25", "1048000", "", "false", "false"]
     assert rows[2][-2:] == ["true", "false"]
     assert len(rows) == 3
     assert "Left: epsilon 8.5" in err
