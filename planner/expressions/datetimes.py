@@ -129,6 +129,9 @@ def _is_bucket(node: exp.Expr) -> bool:
 
 def truncated(node: exp.Expr, binder: Binder) -> Scalar:
     """`date_trunc('unit', datetime)`, a timestamp. Raises: UnsupportedSQL."""
+    known = literal(node, binder)
+    if known is not None:
+        return known
     unit = field_name(node.args["unit"])
     written = node.args.get("zone")
     zone = binder.zone if written is None else read_zone(written)

@@ -21,7 +21,7 @@ from sqlglot import exp
 from planner.errors import InvalidSyntax, PlannerError, StatementTooComplex, UnsupportedSQL
 from planner.schema import Column, Table
 from planner.sql.constant_intervals import written_interval
-from planner.sql.datetimes import floor
+from planner.sql.datetimes import begun
 from planner.sql.literals import midnight, moment, moment_sql, number, number_sql, value_sql
 from planner.sql.trees import bound_column, cast_sql, copied, fold, from_items, named_as, named_sql, nodes, own_name
 
@@ -212,9 +212,9 @@ def _value(node: exp.Expr) -> Value:
         return _converted(_value(node.this), node.to)
     if isinstance(node, exp.TimestampTrunc):
         value = _value(node.this)
-        if isinstance(value, date):
-            unit = str(node.args["unit"].name).lower()
-            return midnight(floor(value.date() if isinstance(value, datetime) else value, unit))
+        start = begun(value, node.args["unit"].name.lower()) if isinstance(value, date) else None
+        if start is not None:
+            return start
     if isinstance(node, exp.Neg):
         value = _value(node.this)
         if isinstance(value, int | Decimal) and not isinstance(value, bool):

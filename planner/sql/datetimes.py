@@ -431,6 +431,25 @@ def floor(day: date, unit: str) -> date:
     return date(day.year, (day.month - 1) // months * months + 1, 1)
 
 
+OF_A_DAY = ("hour", "minute", "second")
+
+
+def begun(moment: date | datetime, unit: str) -> datetime | None:
+    """The start of the moment's unit of time, as in date_trunc; None for other units.
+
+    >>> print(begun(datetime(2024, 5, 17, 13, 45), "hour"), begun(date(2024, 5, 17), "month"), begun(date.max, "era"))
+    2024-05-17 13:00:00 2024-05-01 00:00:00 None
+    """
+    if unit in OF_A_DAY:
+        start = moment if isinstance(moment, datetime) else datetime(moment.year, moment.month, moment.day)
+        minute, second = 0 if unit == "hour" else start.minute, start.second if unit == "second" else 0
+        return start.replace(minute=minute, second=second, microsecond=0)
+    if unit not in ("day", "week", *_MONTHS):
+        return None
+    day = floor(date(moment.year, moment.month, moment.day), unit)
+    return datetime(day.year, day.month, day.day)
+
+
 def steps(first: date, last: date, unit: str) -> Iterator[date]:
     """The steps of the calendar from the one with `first` to the one with `last`.
 

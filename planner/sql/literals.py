@@ -26,7 +26,7 @@ from planner.errors import (
 )
 from planner.schema import table_name
 from planner.sql import zones
-from planner.sql.datetimes import moment_text, read_moment
+from planner.sql.datetimes import OF_A_DAY, begun, moment_text, read_moment
 from planner.sql.sql_types import Family, SqlType, sql_type
 from planner.sql.trees import cast_sql, fold, position_of
 
@@ -230,7 +230,9 @@ _BLANKS = " \t\n\r\f\v"
 _LARGEST, _SMALLEST = Decimal("1e100"), Decimal("1e-100")
 _MAX_DIGITS = 200
 _SHOWN_LABELS = 10
-_SECONDS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3600, "DAY": 86_400, "WEEK": 604_800}
+_SECONDS = {
+    "MICROSECOND": 1e-6, "MILLISECOND": 1e-3, "SECOND": 1, "MINUTE": 60, "HOUR": 3600, "DAY": 86_400, "WEEK": 604_800,
+}  # fmt: skip
 _MONTHS = {"MONTH": 1, "YEAR": 12}
 _MOST_STEPS = dict.fromkeys((*_SECONDS, *_MONTHS), 999_999)
 
@@ -300,7 +302,7 @@ def typed(node: exp.Literal, kind: SqlType, zone: str = zones.UTC) -> exp.Expr:
 
 
 def moment(node: exp.Expr) -> date | datetime | None:
-    """The value of `DATE '...'` or `TIMESTAMP '...'`, plus or minus INTERVALs; None for anything else."""
+    """The value of `DATE '...'` or `TIMESTAMP '...'`, truncated, plus or minus INTERVALs; None for anything else."""
     found = moment_in(node, zones.UTC)
     return None if found is None else found[0]
 
@@ -351,7 +353,23 @@ def moment_in(node: exp.Expr, zone: str) -> tuple[date | datetime, bool] | None:
         place = position_of(node)
         moved = _shift(in_calendar(zones.local_time, midnight(start), zone, place), interval, sign)
         return in_calendar(zones.instant, moved, zone, place), True
+    if isinstance(node, exp.TimestampTrunc) and node.args.get("zone") is None:
+        found = moment_in(node.this, zone)
+        return None if found is None else _begun(node, *found, zone)
     return None
+
+
+def _begun(node: exp.TimestampTrunc, value: date | datetime, zoned: bool, zone: str) -> tuple[datetime, bool] | None:
+    """The start of a moment's unit of time, by the clocks of the zone; None for other units."""
+    place = position_of(node)
+    local = in_calendar(zones.local_time, midnight(value), zone, place) if zoned else midnight(value)
+    unit = node.args["unit"].name.lower()
+    start = begun(local, unit)
+    if start is None or not zoned:
+        return None if start is None else (start, False)
+    if unit in OF_A_DAY:  # an hour that comes twice keeps its offset
+        return midnight(value) - (local - start), True
+    return in_calendar(zones.instant, start, zone, place), True
 
 
 def _cast_in(node: exp.Cast, zone: str) -> tuple[date | datetime, bool]:
