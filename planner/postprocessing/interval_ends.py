@@ -190,22 +190,45 @@ def _is_floored(tree: exp.Expr, select: exp.Select, lineage: _Lineage) -> bool:
     return False
 
 
+def _is_whole(tree: exp.Expr, select: exp.Select, lineage: _Lineage) -> bool:
+    """Is it made of whole numbers, some of them noisy, by operators that keep them whole?"""
+    if isinstance(tree, exp.Column):
+        return lineage.is_among(lineage.whole, tree, select)
+    if isinstance(tree, (exp.Paren, exp.Neg, exp.Window, exp.Sum, exp.Max, exp.Min, exp.Lag, exp.Lead)):
+        return _is_whole(tree.this, select, lineage)
+    if isinstance(tree, (exp.Add, exp.Sub, exp.Coalesce, exp.Greatest, exp.Least)):
+        parts = tree.expressions if isinstance(tree, exp.Func) else [tree.expression]
+        noisy = [one for one in (tree.this, *parts) if not (isinstance(one, exp.Literal) and one.is_int)]
+        return bool(noisy) and all(_is_whole(one, select, lineage) for one in noisy)
+    return False
+
+
 def name_columns(outer: exp.Query, noisy: NoisyColumns) -> None:
-    """Name a statement's columns as PostgreSQL does, and cast counts to their type, in place."""
+    """Name a statement's columns as PostgreSQL does, and cast counts and their sums to bigint, in place."""
     select: exp.Expr = outer
     while isinstance(select, (exp.SetOperation, exp.Subquery)):
         select = select.this
     if not isinstance(select, exp.Select):
         return
-    lineage = _Lineage(select, noisy)
+    lineage = _Lineage(outer, noisy)
     items = []
     for item in select.expressions:
         tree = item.unalias()
-        if isinstance(tree, exp.Column) and not item.is_star and lineage.is_among(noisy.whole, tree, select):
+        if not item.is_star and _is_whole(tree, select, lineage):
+            known = isinstance(tree, exp.Column)
             tree = exp.Cast(this=tree, to=exp.DataType.build("BIGINT"))
-            tree.meta[WHOLE] = True
+            if known:
+                tree.meta[WHOLE] = True
         items.append(item if item.is_star else named_sql(copied(tree), output_name(item)))
     select.set("expressions", items)
+
+
+def expand_stars(outer: exp.Query, noisy: NoisyColumns) -> None:
+    """Write the columns that `*` and `t.*` stand for in their place, where subqueries and WITH name all of them."""
+    lineage = _Lineage(outer, noisy)
+    for node in nodes(outer):
+        if isinstance(node, exp.Select):
+            lineage.expand(node)
 
 
 def _is_plain(select: exp.Select) -> bool:
@@ -221,7 +244,8 @@ def _is_plain(select: exp.Select) -> bool:
 
 class _Lineage:
     def __init__(self, outer: exp.Query, noisy: NoisyColumns) -> None:
-        self._noisy, self._sums, self.floored, self._keys = noisy.all, noisy.sums, noisy.floored, noisy.keys
+        self._noisy, self._sums, self._keys = noisy.all, noisy.sums, noisy.keys
+        self.floored, self.whole = noisy.floored, noisy.whole
         self._joint = 0
         everywhere = nodes(outer)
         stars = any(
@@ -240,6 +264,36 @@ class _Lineage:
         found = self._monotone(tree, select)
         if found is not None and isinstance(tree, exp.Column) and found.noisy and not _is_plain(select):
             return None  # which row of the group it takes is not known
+        return found
+
+    def expand(self, select: exp.Select) -> None:
+        """Write out the stars of a SELECT, after those of the subqueries that it reads."""
+        if any(join.method or join.args.get("using") for join in select.args.get("joins") or []):
+            return
+        items: list[exp.Expr] = []
+        for item in select.expressions:
+            listed = self._listed(item, select) if item.is_star else None
+            items += [item] if listed is None else listed
+        select.set("expressions", items)
+
+    def _listed(self, star: exp.Expr, select: exp.Select) -> list[exp.Expr] | None:
+        """Return the columns behind a star; None if some have no name of their own."""
+        mark, table = (star.this, star.args.get("table")) if isinstance(star, exp.Column) else (star, None)
+        sources = from_items(select)
+        sources = [one for one in sources if table is None or _alias(one) == fold(table)]
+        if not sources or any(mark.args.values()):
+            return None
+        found: list[exp.Expr] = []
+        for source in sources:
+            body = self._body(source)
+            if body is None or not _alias(source) or source.args.get("joins"):
+                return None
+            self.expand(body)
+            names = [output_name(one) for one in body.expressions]
+            named = all(isinstance(one, exp.Alias) or _is_name(one) for one in body.expressions)
+            if not named or len(set(names)) < len(names):
+                return None
+            found += [bound_column(_alias(source), name) for name in names]
         return found
 
     def key(self, tree: exp.Expr, select: exp.Select) -> tuple[str, str] | None:
@@ -299,6 +353,8 @@ class _Lineage:
             return self._applied(tree, select, lambda ends: kind(this=ends[0], expressions=ends[1:]), arguments)
         if isinstance(tree, exp.Nullif) and written_number(tree.expression) == 0:
             return self._applied(tree, select, lambda ends: ends[0], [tree.this])
+        if isinstance(tree, exp.Coalesce) and all(written_number(one) is not None for one in tree.expressions):
+            return self._applied(tree, select, lambda ends: ends[0], [tree.this])  # nothing is known of a missing row
         if isinstance(tree, exp.Subquery):
             return self._one_value(tree)
         rule = _RULES.get(type(tree))
@@ -443,9 +499,7 @@ class _Lineage:
 
     def _source(self, column: exp.Column, select: exp.Select) -> tuple[str, exp.Expr] | None:
         """Return the item of FROM that a column belongs to, under its name; None where that is not certain."""
-        clause = select.args.get("from_")
-        joins = select.args.get("joins") or []
-        if clause is None or any(join.side in ("LEFT", "RIGHT", "FULL") for join in joins):
+        if select.args.get("from_") is None:
             return None
         items = from_items(select)
         if any(item.args.get("joins") or not isinstance(item, (exp.Table, exp.Subquery)) for item in items):
@@ -471,8 +525,8 @@ class _Lineage:
 
 
 def _equal(select: exp.Select) -> list[tuple[exp.Expr, exp.Expr]]:
-    """Return the sides of the equalities that hold in each row of a SELECT with inner joins."""
-    conditions = [join.args.get("on") for join in select.args.get("joins") or []]
+    """Return the sides of the equalities that hold in each row of a SELECT."""
+    conditions = [join.args.get("on") for join in select.args.get("joins") or [] if not join.side]
     conditions += [select.args["where"].this] if select.args.get("where") else []
     parts = [part for one in conditions if one is not None for part in conjuncts(one)]
     return [(part.left.unnest(), part.right.unnest()) for part in parts if isinstance(part, exp.EQ)]

@@ -31,6 +31,7 @@ from planner.postprocessing.interval_ends import (
     ShownIntervals,
     add_interval_ends,
     check_counted_groups,
+    expand_stars,
     name_columns,
 )
 from planner.postprocessing.released_tables import (
@@ -308,8 +309,9 @@ class Composer:
         )
         check_counted_groups(outer, columns)
         guard_divisions(outer)
-        name_columns(outer, columns)
+        expand_stars(outer, columns)
         shown = add_interval_ends(outer, columns)
+        name_columns(outer, columns)
         relations = [_relation(name, outputs, plans) for name, outputs in answers.items()]
         return write_outer(outer, relations, self.schema, self.policy, self.dialect, search_path), shown
 
