@@ -6,8 +6,8 @@
 
 Columns and window functions of the select list become the columns of a table, one row for each row of the join; the
 select list becomes expressions over it. `planner.planning.person_tables` proves that each partition holds rows of one
-person only, and orders rows that ORDER BY leaves equal by their key. Without that, the database would choose their
-order by what else it stores, other people's rows included.
+person only, and orders rows that ORDER BY leaves equal: by their key, or by all that is read of them. Without that,
+the database would choose their order by what else it stores, other people's rows included.
 """
 
 from __future__ import annotations

@@ -29,6 +29,7 @@ from planner.parsing.spellings import (
     constant_subqueries,
     may_compare_rows,
     memberships,
+    regular_expressions,
     row_comparisons,
     unions_in_conditions,
     written_intervals,
@@ -194,6 +195,8 @@ def _write_out(tree: exp.Query, tokens: Sequence[Token], upper: str) -> None:
         ages(tree)
     if "ANY" in upper or "SOME" in upper or "ALL" in upper:
         memberships(tree)
+    if "~" in upper or "SIMILAR" in upper or "REGEXP_LIKE" in upper:
+        regular_expressions(tree)
     if "UNION" in upper:
         unions_in_conditions(tree)
     if may_compare_rows(upper):

@@ -299,6 +299,95 @@ def _pair(node: exp.Expr, kind: type[exp.Expr], left: exp.Expr, right: exp.Expr)
     return pair
 
 
+_PIECE = re.compile(
+    r"\\(?P<escaped>[^a-zA-Z0-9])|(?P<any>\.\*)|(?P<some>\.\+)|(?P<one>\.)|(?P<end>[\^$])|(?P<open>\((?:\?:)?)"
+    r"|(?P<close>\))|(?P<bar>\|)|\[(?P<set>[a-zA-Z0-9]{1,8})\]|(?P<text>[^\\.^$*+?()\[\]{}|]+)"
+)
+_PIECE_OF_SIMILAR = re.compile(
+    r"\\(?P<escaped>[^a-zA-Z0-9])|(?P<any>%)|(?P<one>_)|(?P<open>\()|(?P<close>\))|(?P<bar>\|)"
+    r"|(?P<text>[^\\%_*+?()\[\]{}|]+)"
+)
+_WILD = {"any": "%", "some": "_%", "one": "_"}
+_MOST_PATTERNS = 64
+
+
+def regular_expressions(tree: exp.Query) -> None:
+    """Rewrite `~`, `~*` and SIMILAR TO as LIKE and ILIKE, in place, where LIKE can say the same.
+
+    That is so for words, `.`, `.*`, alternatives, ends, and sets of a few letters.
+
+    >>> from sqlglot import parse_one
+    >>> tree = parse_one("SELECT x ~ '^(a|b_)', x ~* 'c.*d$', x SIMILAR TO 'e%|f', x ~ 'g+'", dialect="postgres")
+    >>> regular_expressions(tree)
+    >>> print(tree.sql("postgres"))
+    SELECT (x LIKE 'a%' OR x LIKE 'b\\_%'), (x ILIKE '%c%d'), (x LIKE 'e%' OR x LIKE 'f'), x ~ 'g+'
+    """
+    for node in nodes(tree):
+        if not isinstance(node, (exp.RegexpLike, exp.RegexpILike, exp.SimilarTo)) or isinstance(
+            node.parent, exp.Escape
+        ):
+            continue
+        text, flag = _text(node.expression), node.args.get("flag")
+        similar = isinstance(node, exp.SimilarTo)
+        found = (
+            None if text is None else _like_patterns(text, _PIECE_OF_SIMILAR if similar else _PIECE, whole=similar)
+        )
+        if not found or (flag is not None and _text(flag) != "i") or len(found) * len(nodes(node.this)) > _MOST_NODES:
+            continue
+        kind = exp.Like if flag is None and not isinstance(node, exp.RegexpILike) else exp.ILike
+        node.replace(_any([_pair(node, kind, node.this, exp.Literal.string(one)) for one in found]))
+
+
+def _like_patterns(text: str, piece: re.Pattern[str], *, whole: bool) -> list[str] | None:
+    """The patterns of LIKE of which a text matches one exactly if it matches the expression; None if there are none.
+
+    Args:
+      whole: must the expression match from the first to the last character?
+    """
+    levels: list[tuple[list[str], list[str]]] = [([], [""])]  # of each open group: what is said before | and since
+    place = 0
+    while place < len(text):
+        found = piece.match(text, place)
+        done, begun = levels.pop()
+        if found is None or len(done) + len(begun) > _MOST_PATTERNS:
+            return None
+        kind, place = str(found.lastgroup), found.end()
+        if kind == "open":
+            levels += [(done, begun), ([], [""])]
+        elif kind == "bar":
+            levels.append(([*done, *begun], [""]))
+        else:
+            said = [*done, *begun] if kind == "close" else _said(kind, found[kind])
+            if kind == "close" and not levels:
+                return None
+            done, begun = levels.pop() if kind == "close" else (done, begun)
+            levels.append((done, [one + other for one in begun for other in said]))
+    done, begun = levels.pop()
+    return None if levels else _anchored([*done, *begun], whole=whole)
+
+
+def _said(kind: str, written: str) -> list[str]:
+    """What a piece says in a pattern; a set says one of several things."""
+    if kind == "set":
+        return list(written)
+    ends = {"^": _START, "$": _END}
+    return [ends[written] if kind == "end" else _WILD.get(kind) or re.sub(r"([\\%_])", r"\\\1", written)]
+
+
+_START, _END = "\x02", "\x03"
+
+
+def _anchored(alternatives: list[str], *, whole: bool) -> list[str] | None:
+    found = []
+    for one in alternatives:
+        start, end = one.startswith(_START), one.endswith(_END)
+        body = one[start : len(one) - end]
+        if _START in body or _END in body:
+            return None
+        found.append(f"{'' if start or whole else '%'}{body}{'' if end or whole else '%'}")
+    return found if len(found) <= _MOST_PATTERNS else None
+
+
 def unions_in_conditions(tree: exp.Expr) -> None:
     """Rewrite IN and EXISTS of a UNION as one test for each side, joined by OR, in place.
 

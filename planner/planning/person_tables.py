@@ -49,7 +49,7 @@ from functools import reduce
 
 from sqlglot import exp
 
-from planner.binding.bound_query import BoundQuery, BoundTable, PersonColumn, PersonTable
+from planner.binding.bound_query import BoundQuery, BoundTable, PersonColumn, PersonTable, column_type
 from planner.binding.conditions import normal_form
 from planner.binding.derived_columns import EQUATE_THE_OWNER, OF_OTHERS
 from planner.errors import PlannerError, UnsupportedSQL
@@ -66,7 +66,17 @@ from planner.sensitivity.one_owner import note_of
 from planner.sensitivity.own_rows import check_owner_joins, left_out, rows_without_owner, with_own_rows
 from planner.sensitivity.provenance import OwnerPosition, Provenance, check_not_owned, provenance
 from planner.sensitivity.tuples_per_unit import tuples_per_unit
-from planner.sql.trees import ColumnRef, add_conditions, bound_column, columns_of, copied, named_sql, rebuilt
+from planner.sql.sql_types import Family
+from planner.sql.trees import (
+    ColumnRef,
+    add_conditions,
+    bound_column,
+    column_ref,
+    columns_of,
+    copied,
+    named_sql,
+    rebuilt,
+)
 
 _COUNTS = (exp.Count, exp.RowNumber, exp.Ntile, exp.Rank, exp.DenseRank)
 """Aggregates and window functions that are at most the number of a person's tuples."""
@@ -304,6 +314,22 @@ class _Part:
         return tuple((entry.alias, name) for entry in self.query.tables for name in entry.row_key or ())
 
     @property
+    def ties(self) -> tuple[ColumnRef, ...] | None:
+        """Columns that order the tuples which ORDER BY leaves equal; None if some cannot be ordered.
+
+        For each of its tables a key, or without one all columns that are read of it. Tuples that are equal in what is
+        read are interchangeable, as no function tells equal values apart.
+        """
+        found: list[ColumnRef] = []
+        read = dict.fromkeys(column_ref(one) for shown in self.person.columns for one in columns_of(shown.value))
+        for entry in self.query.tables:
+            names = entry.row_key or [name for alias, name in read if alias == entry.alias]
+            if entry.row_key is None and any(column_type(entry.table, name).family is Family.OTHER for name in names):
+                return None
+            found += [(entry.alias, name) for name in names]
+        return tuple(found)
+
+    @property
     def most_rows(self) -> int | None:
         """The most rows that it lists; None if nothing bounds them."""
         return None if self.person.expands else self.size.most_tuples
@@ -351,7 +377,7 @@ class _Part:
         unsure = [column for column in held if not found.equalities.known(column)]
         there = [exp.Is(this=bound_column(*one), expression=exp.Null(), negate=True) for one in unsure]
         add_conditions(select, there)
-        return _computed(select, query, person, self.row_key)
+        return _computed(select, query, person, self.ties)
 
 
 def _of_one_owner(
@@ -560,13 +586,13 @@ def _computed(
 
 
 def _without_ties(value: exp.Expr, row: Sequence[ColumnRef] | None) -> exp.Expr:
-    """A window function whose ORDER BY ends with the key of its row.
+    """A window function whose ORDER BY ends with columns that tell its rows apart.
 
-    Raises: UnsupportedSQL if the rows have no key.
+    Raises: UnsupportedSQL if there are none.
     """
     if row is None:
-        message = "a window function that reads the order of rows needs a table with a key"
-        raise UnsupportedSQL(message, hint="use rank(), dense_rank(), or an aggregate without ROWS")
+        message = "a window function over rows without a key cannot read columns that have no order"
+        raise UnsupportedSQL(message, hint="leave those columns out, or use rank() or dense_rank()")
     value = copied(value)
     for window in [value, *value.find_all(exp.Window)]:
         if isinstance(window, exp.Window):

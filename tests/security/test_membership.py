@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from tests.security.membership import broken_server
 from tests.security.membership.broken_server import PLANTED
 from tests.security.membership.games import Score, allowed, play_games, room, total
 from tests.security.neighbours import Pair
@@ -49,6 +53,13 @@ def test_a_broken_mechanism_is_caught(tmp_path: Path) -> None:
 
 def test_what_is_planted_is_what_is_played() -> None:
     assert set(PLANTED) == set(BROKEN_GAMES)
+
+
+@pytest.mark.parametrize("fault", PLANTED)
+def test_a_fault_can_be_planted(fault: str) -> None:
+    """The code that it breaks is still where it was."""
+    command = [sys.executable, "-m", broken_server.__name__, "--help"]
+    subprocess.run(command, env=os.environ | {broken_server.VARIABLE: fault}, check=True, capture_output=True)
 
 
 def test_luck_is_no_advantage_and_certainty_is() -> None:

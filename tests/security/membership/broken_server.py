@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from privacy.entropy import MIN_SCALE, OpendpEntropy
-from privacy.mechanisms.noise import IntegerNoise, ThresholdNoise
+from privacy.mechanisms.noise import ThresholdNoise
 from server.cli import main as command_line
 
 VARIABLE = "BROKEN"
@@ -30,9 +30,8 @@ def _quarter_the_noise() -> None:
 
 def _halve_the_sensitivity() -> None:
     """The scale of a release is what half of its sensitivity needs."""
-    name = "scale"
-    for kind in (ThresholdNoise, IntegerNoise):
-        setattr(kind, name, _halved(kind.__dict__[name]))
+    name = "scale"  # also of IntegerNoise, which inherits it
+    setattr(ThresholdNoise, name, _halved(ThresholdNoise.__dict__[name]))
 
 
 def _halved(computed: cached_property[float]) -> property:
