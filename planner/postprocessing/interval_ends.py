@@ -29,6 +29,7 @@ _JOINT = "joint "  # with a number, a name that no column has
 _Place = tuple[str, str]
 """A column, with the name of its item of FROM."""
 
+_ITEMS = (exp.Table, exp.Subquery, exp.Values, exp.Unnest)
 _RISING = (exp.Round, exp.Floor, exp.Ceil, exp.Trunc)
 _NUMBER_TYPES = frozenset({"SMALLINT", "INT", "BIGINT", "DECIMAL", "FLOAT", "DOUBLE"})
 
@@ -502,7 +503,7 @@ class _Lineage:
         if select.args.get("from_") is None:
             return None
         items = from_items(select)
-        if any(item.args.get("joins") or not isinstance(item, (exp.Table, exp.Subquery)) for item in items):
+        if any(item.args.get("joins") or not isinstance(item, _ITEMS) for item in items):
             return None
         named = {_alias(item): item for item in items}
         if column.args.get("db") is not None:

@@ -135,6 +135,40 @@ def test_an_interval_goes_through_what_is_monotone_and_no_further(pipeline: Pipe
         assert n.low < n.high
 
 
+def test_an_interval_stands_beside_rows_that_an_outer_join_fills(pipeline: Pipeline) -> None:
+    """Of a segment that no answer has, nothing is known: NULL has no interval, and 0 in its place an open one."""
+    spine = "(VALUES ('BUILDING'), ('FURNITURE'), ('NOBODY')) AS d(name)"
+    joined = f"SELECT d.name, q.n, COALESCE(q.n, 0) AS filled FROM {spine} LEFT JOIN q ON q.s = d.name ORDER BY 1"
+    answer = _asked(pipeline, f"WITH q AS ({BY_SEGMENT}) {joined}", epsilon=1.0)
+    assert [column.type for column in answer.columns] == ["text", "int8", "int8"]
+    (_, first, filled), (_, second, _), (_, none, nothing) = answer.intervals
+    assert first is not None and first.low is not None and first.high is not None and second is not None
+    assert first.low < _number(answer.rows[0][1]) < first.high
+    assert filled == first
+    assert answer.rows[2] == ("NOBODY", None, 0)
+    assert (none, nothing) == (None, Interval(None, None))
+
+
+def test_an_interval_goes_through_a_star(pipeline: Pipeline) -> None:
+    ranked = "SELECT *, rank() OVER (ORDER BY n DESC) AS r FROM q"
+    names = "SELECT q.*, o.r FROM q JOIN o ON o.s = q.s ORDER BY 1"
+    answer = _asked(pipeline, f"WITH q AS ({BY_SEGMENT}), o AS ({ranked}) {names}", epsilon=1.0)
+    plain = _asked(pipeline, f"SELECT s, n FROM ({BY_SEGMENT}) AS t ORDER BY 1", epsilon=1.0)
+    assert [row[:2] for row in answer.rows] == list(plain.rows)
+    assert [row[:2] for row in answer.intervals] == list(plain.intervals)
+
+
+def test_sums_and_differences_of_counts_are_whole_numbers(pipeline: Pipeline) -> None:
+    """As in PostgreSQL, where clients read them as integers. A product may be too large for one."""
+    columns = (
+        "n + 1, -n, n - lag(n) OVER (ORDER BY s), COALESCE(n, 0), greatest(n, 2), sum(n) OVER (), n * n, n + 0.5"
+    )
+    answer = _asked(pipeline, f"SELECT {columns} FROM ({BY_SEGMENT}) AS t", epsilon=1.0)
+    kinds = [column.type for column in answer.columns]
+    assert kinds[:6] == ["int8"] * 6 and set(kinds[6:]) <= {"float8", "numeric"}
+    assert all(isinstance(cell, int) for row in answer.rows for cell in row[:6] if cell is not None)
+
+
 def test_a_share_beside_a_count_leaves_the_count_as_it_is_shown_alone(pipeline: Pipeline) -> None:
     """Ten of thirty groups have no row, so that noise puts some of them below 0."""
     few = "FROM customer WHERE c_acctbal > 9990 GROUP BY c_mktsegment, c_nationkey"

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from sqlglot import exp
 
+from planner.binding.bound_query import BoundTable
 from planner.binding.from_clause import _FromClause
 from planner.planning import person_tables
 from planner.rewriting.rewrite import rewrite
@@ -233,6 +234,15 @@ def _depends_on_the_stored_order(database: Database) -> bool:
 
 def test_rows_that_order_by_leaves_equal_are_ordered_by_their_key(database: Database) -> None:
     assert not _depends_on_the_stored_order(database)
+
+
+def test_rows_without_a_key_are_ordered_by_all_that_is_read(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(BoundTable, "row_key", None)
+    assert not _depends_on_the_stored_order(database)
+    for text in _TIED:
+        assert checked(database, text, trials=examples(8, 120)) > 0, text
 
 
 def test_a_mutant_without_the_key_is_caught(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
