@@ -232,8 +232,14 @@ _NAMES: dict[type[exp.Expr], tuple[str, str | None]] = {
     ),
     exp.ByteString: ("an escape string E'...'", "write a plain string '...'"),
     exp.SimilarTo: ("SIMILAR TO", "write x LIKE 'a%' OR x LIKE 'b%'"),
-    exp.RegexpLike: ("this regular expression", "use words, '.*' and alternatives, as in x ~ '^(a|b)'; or LIKE"),
-    exp.RegexpILike: ("this regular expression", "use words, '.*' and alternatives, as in x ~* 'a|b'; or ILIKE"),
+    exp.RegexpLike: (
+        "a regular expression of this form",
+        "use words, '.*' and alternatives, as in x ~ '^(a|b)'; or LIKE",
+    ),
+    exp.RegexpILike: (
+        "a regular expression of this form",
+        "use words, '.*' and alternatives, as in x ~* 'a|b'; or ILIKE",
+    ),
     exp.Collate: ("COLLATE", "compare the text as it is, or lower(x)"),
     exp.Glob: ("GLOB", "use LIKE"),
     exp.Overlaps: ("OVERLAPS", "write start_a < end_b AND start_b < end_a"),

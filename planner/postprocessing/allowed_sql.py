@@ -114,6 +114,12 @@ def check_allowed(outer: exp.Query, tokens: Sequence[Token], dialect: Dialect) -
     _check_names(tokens)
     check_grammar(outer, tokens, refused)
     check_series(outer)
+    for series in outer.find_all(exp.ExplodingGenerateSeries):
+        if not isinstance(series.parent, (exp.Table, exp.Lateral)):
+            hint = "write constants as its ends, such as DATE '2024-01-01'"
+            raise UnsupportedSQL(
+                "generate_series with computed ends is not supported", hint=hint, at=series.args["start"]
+            )
 
 
 def _check_names(tokens: Sequence[Token]) -> None:

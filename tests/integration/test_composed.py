@@ -416,6 +416,7 @@ def test_what_cannot_be_computed_costs_nothing(pipeline: Pipeline, ledger: Ledge
         f"SELECT s + 1 FROM ({BY_SEGMENT}) t",
         f"SELECT nothing FROM ({BY_SEGMENT}) t, region WINDOW w AS (ORDER BY n)",
         f"SELECT s, lag(n, 'x'::date) OVER () FROM ({BY_SEGMENT}) t",
+        "SELECT generate_series(min(o_orderdate, 20), DATE '1998-01-01', INTERVAL '1 month') AS m FROM orders",
     ):
         with pytest.raises(PlannerError):
             _asked(pipeline, sql, epsilon=1.0)
