@@ -61,13 +61,18 @@ class ContributionBounds:
     of_part: bool = False
 
     def on(self, released: Releases, mechanism: str = "l1_clip") -> Releases:
-        """The same releases with their bounds. People above `clip` are counted by `l1_clip` only."""
+        """The same releases with their bounds.
+
+        Only `l1_clip` can count the people above `clip`. Others choose a threshold up to it, which tells whether
+        there are many.
+        """
 
         def bounded(release: Release) -> Release:
             bound = self.of(release)
-            named = bound is not None and bound.clip is not None and not bound.chosen
-            counted = named and mechanism == "l1_clip"
-            return replace(release, bound=None if bound is None else replace(bound, counted=counted))
+            if bound is None or bound.clip is None:
+                return replace(release, bound=bound)
+            chosen = bound.chosen or mechanism != "l1_clip"
+            return replace(release, bound=replace(bound, chosen=chosen, counted=not chosen))
 
         return replace(released, releases=tuple(map(bounded, released.releases)))
 

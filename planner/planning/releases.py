@@ -58,7 +58,8 @@ def beyond_notes(releases: Sequence[Release], owners: int) -> Iterator[str]:
             have = "unit has a value" if rank.beyond == 1 else "units have values"
             beyond = f"about {rank.beyond:,} privacy {have} {above} it"
         else:
-            units = f"about {rank.beyond:,} privacy unit{'s'[: rank.beyond > 1]}, or up to {owners} times as many,"
+            noun = "unit" if rank.beyond == 1 else "units"
+            units = f"about {rank.beyond:,} privacy {noun}, or up to {owners} times as many,"
             beyond = f"{units} own all rows {above} it"
         yield (
             f"{release.label} is not a person's value: it is drawn so that {beyond}. In a group with fewer privacy "

@@ -93,6 +93,12 @@ _CLIPPED_HERE = (
     "{amounts} of each person count. It does not cover what people have beyond that, so the true value {lies}."
 )
 
+_CAPPED = (
+    "The interval covers the noise around the clipped value, at the given confidence: by the policy at most "
+    "{amounts} of each person count, and many people may have more. Only a larger `clip` in the policy counts that, "
+    "so the true value {lies}."
+)
+
 _EXCEEDING = "About {people} (at most {most:,}) {have} more than {amount}{groups}; {lost} not counted."
 
 _LOW_PRECISION = (
@@ -445,11 +451,25 @@ def _clipped_rows(
             lacks = np.where(open_ended, 0.0, (column.high - alone.high) + (alone.low - column.low))
         share = np.where(lacks > (alone.high - alone.low) / 2, _CLIPPED_BEYOND_NOISE, CLIPPED_SHARE)
         cut |= ~(lacks <= share * np.abs(column.value))[groups]
+        for release in used:
+            cut |= _is_at_cap(plan, release, noisy[release])[groups]
         value = output.expression
         if isinstance(value, ReleasedValue):  # of a value of 0 every part is 0, whatever may be missing
             one = noisy[value.release]
             cut |= ((one.signal <= 0) | ((one.values == 0) & one.may_be_clipped))[groups]
     return cut
+
+
+def _is_at_cap(plan: Plan, release: int, noisy: NoisyAnswer) -> NDArray[np.bool_]:
+    """Per group: did the choice take the largest threshold that the policy allows, so that many may have more?"""
+    asked = plan.releases[release]
+    if not plan.is_capped(asked) or asked.bound is None or asked.bound.clip is None:
+        return np.zeros(len(noisy.tau), np.bool_)
+    return noisy.tau * _UP >= float(normalised(asked.bound.clip, asked))
+
+
+_UP = 1 + 2.0**-40
+"""Thresholds are rounded down to fifty bits."""
 
 
 def _confidence(plan: Plan, noisy: Sequence[NoisyAnswer]) -> float:
@@ -525,11 +545,17 @@ def _coverage_note(plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer]) -> 
         amounts = [amount_of(most, one) for most, one in bounds if most is not None]
         return _WITHIN_POLICY_BOUNDS.format(most=" and ".join(dict.fromkeys(amounts)))
     named = [_named_amount(*pair) for pair in zip(plan.releases, noisy, strict=True)]
-    if named and all(named):
+    at_cap = [
+        amount_of(one.bound.clip, one)
+        for place, one in enumerate(plan.releases)
+        if one.bound is not None and one.bound.clip is not None and np.any(_is_at_cap(plan, place, noisy[place]))
+    ]
+    if at_cap or (named and all(named)):
         either = any(release.less is not None for release in plan.releases)
         either |= any(isinstance(output.expression, Apply) for output in plan.display.outputs)
         lies = "may lie on either side" if either else "may lie above"
-        return _CLIPPED_HERE.format(amounts=" and ".join(dict.fromkeys(map(str, named))), lies=lies)
+        counted = " and ".join(dict.fromkeys(at_cap or map(str, named)))
+        return (_CAPPED if at_cap else _CLIPPED_HERE).format(amounts=counted, lies=lies)
     covers = _covers(noisy)
     computed = any(isinstance(output.expression, Apply) for output in plan.display.outputs)
     computed |= any(release.ranked is not None for release in plan.releases)
