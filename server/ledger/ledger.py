@@ -14,6 +14,7 @@ from server.errors import (
     LedgerUnavailable,
     LedgerUncertain,
     QueryTooExpensive,
+    SettledBefore,
     TooManyQueries,
 )
 from server.ledger import tuning
@@ -165,9 +166,14 @@ class Ledger:
 
         Returns: the analyst's budget afterwards.
         Raises: LedgerInvalid if the charge was settled before, also as crashed by a proxy that took this one for
-          dead. The charge stands then, and the answer must not leave.
+          dead; or if that proxy has answered the question. The charge stands then, and the answer must not leave.
         """
-        return _budget(self._settled(reservation, Committed, answer))
+        try:
+            return _budget(self._settled(reservation, Committed, answer))
+        except AnsweredElsewhere:
+            self.fail(reservation, cancelled=True)
+            message = f"Another proxy has answered the question of charge {reservation.id}."
+            raise SettledBefore(message) from None
 
     def fail(self, reservation: Reservation, *, cancelled: bool = False) -> None:
         """Settle a charge as failed: private rows could have been read, so it stands.

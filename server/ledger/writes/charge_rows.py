@@ -220,7 +220,7 @@ _KEPT = (
 """The cached answer of a question, first one that this analyst has paid for, itself or by a repeated charge. No bytes
 of others' answers are read, so that no duration depends on them.
 
-Two analysts who ask the same question at once pay for two answers, and each gets its own.
+Ledgers of 0.1.0 may have two answers under a key, of proxies that were cut off.
 """
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import TypeAlias
 
 from privacy.accounting.amounts import Charge as Amount
@@ -69,17 +70,11 @@ system that is short of memory may end the proxy together with the worker that h
 WINDOW_MS = 24 * 3_600_000
 """How long a failure counts."""
 
-CLAIM_MS = 600_000
-"""An older reservation no longer blocks others: no question takes this long."""
-
 _FAILED = f"SELECT number, kind, content FROM entries WHERE {FAILURES} AND at_ms > ?"
 
 _ENABLED = f"SELECT number, content FROM entries WHERE {ACTS_OF_KIND} ORDER BY number DESC LIMIT 1000"
 
-_UNDER_WAY = (
-    "SELECT c.analyst FROM charges c JOIN entries e ON e.number = c.entry"
-    " WHERE c.state = 'reserved' AND c.repeats IS NULL AND e.at_ms > ?"
-)
+_UNDER_WAY = "SELECT instance, analyst FROM charges WHERE state = 'reserved' AND repeats IS NULL"
 
 _HINT = (
     "nothing was charged; ask the administrator: the log has the reason, and `noisegate analyst enable` lets you ask"
@@ -87,7 +82,7 @@ _HINT = (
 )
 
 
-def asked_failures(journal: Journal, charge: Charge) -> Callable[[], None]:
+def asked_failures(journal: Journal, store: Store, charge: Charge) -> Callable[[], None]:
     """Ask for recent failures together with other questions; the returned function refuses one failure too many.
 
     Questions that their client cancelled do not count. Those that were open when their proxy ended have a limit of
@@ -98,7 +93,7 @@ def asked_failures(journal: Journal, charge: Charge) -> Callable[[], None]:
     """
     failed = journal.writing.asked(_FAILED, journal.at_ms - WINDOW_MS)
     enabled = journal.writing.asked(_ENABLED, EntryKind.ENABLED)
-    under_way = journal.writing.asked(_UNDER_WAY, journal.at_ms - CLAIM_MS)
+    under_way = journal.writing.asked(_UNDER_WAY)
 
     def check() -> None:
         lifted: dict[str, int] = {}
@@ -108,7 +103,8 @@ def asked_failures(journal: Journal, charge: Charge) -> Callable[[], None]:
         standing = [(kind, one) for number, kind, one in said if number > lifted.get(one["analyst"], 0)]
         failures = [one for kind, one in standing if kind == EntryKind.FAILED]
         crashed = sum(kind == EntryKind.CRASHED and one["analyst"] == charge.analyst for kind, one in standing)
-        open_by = Counter(analyst for (analyst,) in under_way())
+        lives = _lives(journal, store)
+        open_by = Counter(analyst for instance, analyst in under_way() if lives(instance))
         mine = [one["plan_hash"] for one in failures if one["analyst"] == charge.analyst]
         possible = len(mine) + open_by[charge.analyst]
         of_all = possible >= OWN_FAILURES
@@ -128,6 +124,11 @@ def asked_failures(journal: Journal, charge: Charge) -> Callable[[], None]:
             raise TooManyQueries("too many queries are running", hint="try again; nothing was charged")
 
     return check
+
+
+def _lives(journal: Journal, store: Store) -> Callable[[str], bool]:
+    """Whether a proxy, by its instance, still runs. Each is asked for once."""
+    return cache(lambda instance: instance == journal.instance or not store.is_dead(journal.writing, instance))
 
 
 MAX_GIVEN_BACK = 40
@@ -175,13 +176,16 @@ def settle(
     Args:
       counts: is it a failure that counts against the limit?
     Returns: the balance of the analyst's own account afterwards.
-    Raises: LedgerInvalid if it is not open, or belongs to another instance.
+    Raises: LedgerInvalid if it is not open, or belongs to another instance. AnsweredElsewhere if the question has an
+      answer: others may have read it, so there can be no second one.
     """
     own = analyst_account(reservation.charge.analyst)
     balance = account_rows.asked_balance(journal.writing, own)  # only what is given back changes it
     if journal.done_before() is None:
         answer_key, entry, analyst, plan_hash = _reservation_of(journal, reservation.id, settled)
         cached = answer if answer_key and settled is Committed and reservation.charge.repeats is None else None
+        if cached is not None and journal.writing.row(_ANSWERED, answer_key) is not None:
+            raise AnsweredElsewhere
         digest = None if cached is None else charge_rows.digest(cached)
         whose = {"analyst": analyst, "plan_hash": plan_hash} if counts else {}
         _mark(journal, settled(charge=reservation.id, answer=digest, **whose))
@@ -366,10 +370,7 @@ _PAID = (
     " AND (number = ? OR repeats = ?) LIMIT 1"
 )
 
-_OPEN = (
-    "SELECT DISTINCT c.instance FROM charges c JOIN entries e ON e.number = c.entry"
-    " WHERE c.state = 'reserved' AND c.answer_key = ? AND c.instance <> ? AND e.at_ms > ?"
-)
+_OPEN = "SELECT DISTINCT instance FROM charges WHERE state = 'reserved' AND answer_key = ? AND instance <> ?"
 
 
 def claim_all(journal: Journal, store: Store, charges: Sequence[Charge]) -> tuple[Reservation, ...]:
@@ -377,7 +378,7 @@ def claim_all(journal: Journal, store: Store, charges: Sequence[Charge]) -> tupl
 
     Writes of a ledger run one after another, so of two proxies the second one learns of the first. A dead proxy
     blocks nobody. A proxy that lost its sessions for a moment may be taken for dead: then the question is measured
-    twice, and both charges stand.
+    twice, both charges stand, and only the first answer leaves (`settle`).
 
     Raises: AnsweredElsewhere; as `reserved`; for a release also as `asked_failures` and `asked_given_back`.
     """
@@ -396,7 +397,7 @@ def _claimed(journal: Journal, store: Store, charge: Charge) -> Reservation:
     assert charge.answer_key, "an answer that is not cached cannot be claimed"
     if _is_done(journal, charge):
         raise AnsweredElsewhere
-    checks = [limit(journal, charge) for limit in (asked_failures, asked_given_back) if charge.repeats is None]
+    checks = [] if charge.repeats else [asked_failures(journal, store, charge), asked_given_back(journal, charge)]
     if _is_under_way(journal, store, charge):
         raise AnsweredElsewhere
     for check in checks:
@@ -414,12 +415,12 @@ def _is_done(journal: Journal, charge: Charge) -> bool:
 
 def _is_under_way(journal: Journal, store: Store, charge: Charge) -> bool:
     """Is a live proxy answering it? Questions within one process are coordinated by `single_flight`."""
-    since = journal.at_ms - CLAIM_MS
-    which, values = " AND c.repeats IS NULL", list[object]()
+    which, values = " AND repeats IS NULL", list[object]()
     if charge.repeats is not None:
-        which, values = " AND c.repeats = ? AND c.analyst = ?", [charge.repeats, charge.analyst]
-    rows = journal.writing.rows(_OPEN + which, charge.answer_key, journal.instance, since, *values)
-    return any(not store.is_dead(journal.writing, instance) for (instance,) in rows)
+        which, values = " AND repeats = ? AND analyst = ?", [charge.repeats, charge.analyst]
+    rows = journal.writing.rows(_OPEN + which, charge.answer_key, journal.instance, *values)
+    lives = _lives(journal, store)
+    return any(lives(instance) for (instance,) in rows)
 
 
 def budget_check(charges: Sequence[Charge], reading: Reading) -> Short | QueryTooExpensive | None:

@@ -127,6 +127,9 @@ def _of_innocents(asked: Asked, history: History) -> Iterator[str]:
     elif isinstance(error, TooManyFailures):
         if not _has_failed(asked, history):
             yield f"{asked.request.request_id} was refused as one that had failed, and none has"
+    elif isinstance(error, SettledBefore):
+        if "cut" not in history.injected:
+            yield f"{asked.request.request_id} was told {name}, and no proxy was cut off"
     elif not asked.faults:
         yield f"{asked.request.request_id} failed with {name}: {error}, and nothing was done to it"
 

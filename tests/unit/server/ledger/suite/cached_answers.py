@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from privacy.accounting.event import ZCDP
-from server.errors import LedgerInvalid
+from server.errors import LedgerInvalid, SettledBefore
 from server.ledger.account import Grant
 from server.ledger.analyst import key_hash
 from server.ledger.charge import Charge
@@ -62,16 +62,20 @@ class CachedAnswers(LedgerCase):
             ledger.commit(reserve(ledger, charge(0.25, analyst=name, answer_key="question", repeats=kept.number)))
             assert left(ledger)["dataset"] == 2.75
 
-    def test_two_who_raced_have_paid_for_their_own_answers_only(self, ledger: Ledger) -> None:
+    def test_of_two_who_raced_one_answer_leaves(self, ledger: Ledger) -> None:
+        """Else answers that are computed from it would tell of both. Each has read private rows, and pays."""
         ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0)
         first = reserve(ledger, charge(0.25, answer_key="question"))
         second = reserve(ledger, charge(0.25, analyst="eve", answer_key="question"))
         ledger.commit(second, b"to eve")
-        ledger.commit(first, b"to ada")
-        for analyst, answer in (("ada", b"to ada"), ("eve", b"to eve")):
+        with pytest.raises(SettledBefore):
+            ledger.commit(first, b"to ada")
+        assert [one.state for one in ledger.charges()] == ["failed", "committed"]
+        assert left(ledger) == {"analyst:ada": 0.75, "analyst:eve": 0.75}
+        for analyst, answer in (("ada", b""), ("eve", b"to eve")):
             kept = ledger.cached_answer("question", analyst)
             assert kept is not None
-            assert (kept.answer, kept.paid) == (answer, True)
+            assert (kept.number, kept.answer, kept.paid) == (second.id, answer, bool(answer))
 
     def test_only_a_kept_answer_is_repeated_and_at_its_price(self, ledger: Ledger) -> None:
         cases: list[Charge] = [
@@ -115,7 +119,7 @@ class CachedAnswers(LedgerCase):
         ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0)
         for key in ("one", "two", "three"):
             ledger.commit(reserve(ledger, charge(0.1, answer_key=key)), b"noisy")
-        ledger.commit(reserve(ledger, charge(0.1, analyst="eve", answer_key="two")), b"noisy")
+        ledger.commit(reserve(ledger, charge(0.1, analyst="eve", answer_key="two", repeats=2)))
         ledger.commit(reserve(ledger, charge(0.1)))
         ledger.fail(reserve(ledger, charge(0.1, answer_key="one")))
 
