@@ -44,6 +44,8 @@ class ShownIntervals:
       joint: columns whose intervals assume independent noise.
       floored: columns that cannot be negative, made of counts and sums that cannot.
       keys: columns that are a group key of an answer, with relation and name.
+      of_groups: does an aggregate, or a window, depend on how many groups an answer lists? A group that has no row
+        adds nothing to a sum, but it counts in an average, an extreme, a rank or a number of groups.
     """
 
     places: tuple[int, ...] = ()
@@ -51,6 +53,7 @@ class ShownIntervals:
     joint: tuple[int, ...] = ()
     floored: tuple[int, ...] = ()
     keys: tuple[tuple[int, str, str], ...] = ()
+    of_groups: Literal["", "window", "aggregate"] = ""
 
 
 @dataclass(frozen=True)
@@ -115,7 +118,25 @@ def add_interval_ends(outer: exp.Query, noisy: NoisyColumns) -> ShownIntervals:
         tuple({place: None for place, one in ends if any(name.startswith(_JOINT) for name in one.noisy)}),
         tuple(floored),
         tuple(keys),
+        _of_groups(outer),
     )
+
+
+def _of_groups(outer: exp.Query) -> Literal["", "window", "aggregate"]:
+    """How the statement depends on the number of groups (`ShownIntervals.of_groups`)."""
+    found: Literal["", "window", "aggregate"] = ""
+    for node in nodes(outer):
+        select = node.find_ancestor(exp.Select)
+        if not isinstance(node, exp.AggFunc) or isinstance(node, _ADDED) or select is None:
+            continue
+        if any(is_relation(table) for table in select.find_all(exp.Table)) or outer.args.get("with_"):
+            if not isinstance(node.find_ancestor(exp.Window, exp.Select), exp.Window):
+                return "aggregate"
+            found = "window"
+    return found
+
+
+_ADDED = (exp.Sum, exp.LogicalOr, exp.LogicalAnd)
 
 
 def _stacked(query: exp.Expr) -> list[exp.Select]:

@@ -28,11 +28,6 @@ JOINT_CHARGE = 3.0
 quotient less than noise does. Chosen by hand from 1, 3 and 8, over averages by ward of a skewed hospital; `make
 benchmark NAME=grouped` measures it on other populations."""
 
-ENOUGH_JOINTLY = 20.0
-"""How many times the noise at its public bound a sum has to be to be released there. It is less than for a single
-sum, since one sum's threshold clips what its units add to all. Chosen by hand from 15, 20 and 40, over the deviation
-of generated patients' numbers of visits; `make benchmark NAME=statistics` measures it."""
-
 OPPOSED = 0.25
 """The part assumed missing of what overlooked people have around a mean: what some have above it others have below.
 By `make benchmark NAME=trust`."""
@@ -202,6 +197,8 @@ def release_at_one_scale(
             continue
         found = chosen(row, own)
         release(row, found, own)
+        if isinstance(one.around, Products):
+            answers[row] = _around_other_means(answers[row], one.around, answers)
         overlooked = people + found.clip.doubt(tuples.n_groups)
         answers[row] = _lacking_around(answers[row], overlooked, answers[one.around.count])
     return tuple(answers[row] for row in range(len(sums)))
@@ -231,6 +228,28 @@ def _lacking_around(answer: NoisyAnswer, people: float, count: NoisyAnswer) -> N
     lacks = np.minimum(most, 2.0) * rows
     signal = np.divide(CLIPPED_SHARE * np.abs(answer.values), lacks, out=np.zeros_like(rows), where=lacks > 0)
     return replace(answer, signal=signal if people else np.full_like(rows, np.inf))
+
+
+def _around_other_means(answer: NoisyAnswer, around: Products, answers: Mapping[int, NoisyAnswer]) -> NoisyAnswer:
+    """The answer with an interval that holds the sum of products around the means, not only around those released.
+
+    S((x - a) (y - b)) is larger than around the means x' and y' by n (x' - a) (y' - b). Each factor is as small as
+    the intervals of its sum and of the count say. For a variance both are one factor, so the truth is not above.
+    """
+    count = answers[around.count]
+    rows = np.maximum(count.values, 1.0)
+
+    def reach(one: NoisyAnswer) -> Floats:
+        return np.maximum(one.high - one.values, one.values - one.low)
+
+    def off(one: Row) -> Floats:
+        place, worth = one
+        mean = np.minimum(np.abs(answers[place].values) / rows, 1.0)
+        return np.minimum(worth * (reach(answers[place]) + mean * reach(count)) / rows, 2.0 * worth)
+
+    most = rows * off(around.x) * off(around.y) / around.worth
+    above = 0.0 if around.x == around.y else most
+    return replace(answer, low=answer.low - most, high=answer.high + above)
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,11 @@ _GIVEN = (
     "Where a question reads released values, its intervals hold for these values. Their own noise is not in them."
 )
 
+_OF_GROUPS = (
+    "An average, an extreme, a rank or a number of groups is one of all groups that the answer lists. Some of them "
+    "may have no row, and SQL would leave those out. Write HAVING count(*) > 20 inside to leave most of them out."
+)
+
 _CONFIDENCE_DIGITS = 12  # 0.9 and not 0.8999999999999999
 
 _ARE_CACHED = "its answers were charged and are cached: compute less with them, or ask again; they are free"
@@ -123,7 +128,9 @@ def computed_response(
         delta=sum(answer.delta for answer in _each(composition, every)),
         budget=budget,
         request_id=request_id,
-        low_precision=_low_precision(shown, answers, rows, intervals),
+        low_precision=(True,) * len(rows)
+        if shown.of_groups == "aggregate" and _may_list_nothing(composition, every)
+        else _low_precision(shown, answers, rows, intervals),
         clipped=_clipped(composition, pairs, rows),
         taus=((None,) * width,) * len(rows),
         notes=(*_notes(composition, every, values), *confidence_notes(confidence)),
@@ -268,10 +275,18 @@ def _number(value: object) -> float | None:
     return float(value) if isinstance(value, (int, float, str)) else None
 
 
+def _may_list_nothing(composition: Composition, answers: Sequence[QueryResponse]) -> bool:
+    """Is there a group, listed by public data, that may have no row? Noise hides whether it has."""
+    parts = zip(composition.parts, answers, strict=True)
+    return any(part.question.plan.selection is None and any(answer.low_precision) for part, answer in parts)
+
+
 def _notes(composition: Composition, answers: Sequence[QueryResponse], values: Mapping[str, str]) -> Iterator[str]:
     if not answers:
         yield NOTE
         return
+    if composition.shown.of_groups and _may_list_nothing(composition, answers):
+        yield _OF_GROUPS
     count = len(_each(composition, answers))
     yield _PART if count == 1 else _PARTS.format(count=count)
     yield composition.measured(values)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.limits import check_cells, most_groups
-from planner.plan import Centre, Plan, Release, normalised
+from planner.plan import Centre, Plan, Products, Release, normalised
 from planner.planning.contribution_bounds import amount_of
 from planner.planning.mechanism_choice import CENTRED
 from planner.released_expression import Apply, Given, KeyValue, Output, ReleasedExpression, ReleasedValue, RowCount
@@ -485,8 +485,13 @@ def _confidence(plan: Plan, noisy: Sequence[NoisyAnswer]) -> float:
 
 
 def _used(plan: Plan) -> list[frozenset[int]]:
-    """The releases behind each noisy column."""
-    return [used for output in plan.display.outputs if (used := releases_used(output.expression))]
+    """The releases behind each noisy column, with those whose means a sum of products is around."""
+    around = {place: one.around for place, one in enumerate(plan.releases) if isinstance(one.around, Products)}
+    return [
+        used.union(*({one.x, one.y} for place, one in around.items() if place in used))
+        for output in plan.display.outputs
+        if (used := releases_used(output.expression))
+    ]
 
 
 def _covers(noisy: Sequence[NoisyAnswer]) -> str:

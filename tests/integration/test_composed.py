@@ -169,6 +169,24 @@ def test_sums_and_differences_of_counts_are_whole_numbers(pipeline: Pipeline) ->
     assert all(isinstance(cell, int) for row in answer.rows for cell in row[:6] if cell is not None)
 
 
+def test_an_average_of_groups_that_may_be_empty_is_marked_and_says_so(pipeline: Pipeline) -> None:
+    """A segment with a condition that nobody meets is no row of SQL, and one of five of the answer."""
+    some = "SELECT c_mktsegment AS s, count(*) FILTER (WHERE {}) AS n FROM customer GROUP BY c_mktsegment"
+    empty, full = some.format("c_mktsegment <> 'BUILDING'"), some.format("c_mktsegment <> ''")
+    for inside, columns, marked, said in (
+        (full, "avg(n)", False, False),
+        (empty, "sum(n)", True, False),
+        (empty, "avg(n)", True, True),
+        (empty, "max(n), count(*)", True, True),
+    ):
+        answer = _asked(pipeline, f"SELECT {columns} FROM ({inside}) AS t", epsilon=1.0)
+        assert any("SQL would leave those out" in str(note) for note in answer.notes) == said, columns
+        assert said <= all(answer.low_precision) and (marked or not any(answer.low_precision)), columns
+    ranked = _asked(pipeline, f"SELECT s, n, rank() OVER (ORDER BY n DESC) FROM ({empty}) AS t", epsilon=1.0)
+    assert any("SQL would leave those out" in str(note) for note in ranked.notes)
+    assert not all(ranked.low_precision)
+
+
 def test_a_share_beside_a_count_leaves_the_count_as_it_is_shown_alone(pipeline: Pipeline) -> None:
     """Ten of thirty groups have no row, so that noise puts some of them below 0."""
     few = "FROM customer WHERE c_acctbal > 9990 GROUP BY c_mktsegment, c_nationkey"
