@@ -220,18 +220,17 @@ class SnapshotBackend(ABC, Generic[C]):
             try:
                 self._check(connection, statement.without_rows())
                 columns = self._described(connection, statement.without_rows().columns_sql())
+                kinds = [kind for _, kind in columns]
+                shown = [shown_sql(place, kind) for place, kind in enumerate(kinds)]
                 if statement.trial and not rows:
-                    tried = statement.with_samples().rows_sql([f"c{place}" for place in range(len(columns))], 1)
+                    tried = statement.with_samples().rows_sql(shown, 1)
                     with self._streamed(connection, tried) as arriving:
                         list(arriving)
             except (*self.unreadable, *self.valueless) as error:
                 raise not_computable(statement, _said(error)) from error
             if not rows:
                 return Computed(columns)
-            kinds = [kind for _, kind in columns]
-            sql = statement.rows_sql(
-                [shown_sql(place, kind) for place, kind in enumerate(kinds)], MAX_PUBLIC_ROWS + 1
-            )
+            sql = statement.rows_sql(shown, MAX_PUBLIC_ROWS + 1)
             try:
                 # Over no rows, the plan may omit tables that the statement reads otherwise.
                 self._check(connection, statement)
