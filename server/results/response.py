@@ -343,7 +343,7 @@ def _not_negative(plan: Plan, output: Output, column: Column) -> Column:
     value = output.expression
     if not isinstance(value, ReleasedValue) or not plan.releases[value.release].is_not_negative:
         return column
-    ends = np.maximum(column.low, 0.0), column.high - np.minimum(column.value, 0.0)
+    ends = np.maximum(column.low, 0.0), column.high - np.minimum(column.value, 0.0) + 0.0  # and no -0.0
     low, high = (
         np.where(column.may_be_known, end, own) for end, own in zip(ends, (column.low, column.high), strict=True)
     )

@@ -508,19 +508,28 @@ def exact_sum(left: Typed, right: Typed, operator: exp.Expr) -> SqlType:
 
 
 def _bucket_sides(node: exp.Expr, write: Write) -> tuple[exp.Cast, exp.Cast, SqlType] | None:
-    """For FLOOR(x / n) and the like of whole numbers: x and n as doubles, and the type. None for anything else.
+    """For FLOOR(x / n) and the like of exact numbers: x and n as doubles, and the type. None for anything else.
 
-    A quotient of whole doubles below 2^53 is at least 1 / n away from the next whole number, so rounding does not
-    reach it; nor does the rounding of PostgreSQL's numerics.
+    Both are multiplied by the power of ten that makes them whole. A quotient of whole doubles below 2^53 is at least
+    1 / n away from the next whole number, so rounding does not reach it; nor does the rounding of PostgreSQL's
+    numerics.
     """
     quotient = node.this.unnest()
     if isinstance(node, exp.Round) or node.args.get("decimals") is not None or not isinstance(quotient, exp.Div):
         return None
     left, right = write(quotient.this), write(quotient.args["expression"])
-    exact = all(side.type.family in EXACT and not side.scale for side in (left, right))
-    if not exact or max(left.whole, right.whole) > _EXACT_DIGITS:
+    scale = max(left.scale, right.scale)
+    exact = {left.type.family, right.type.family} <= EXACT
+    if not exact or max(left.whole, right.whole) + scale > _EXACT_DIGITS:
         return None
-    return cast_sql(left.sql, "DOUBLE"), cast_sql(right.sql, "DOUBLE"), exact_type(left.whole + 1, 0)
+
+    def as_whole(side: Typed) -> exp.Cast:
+        if not scale:
+            return cast_sql(side.sql, "DOUBLE")
+        number = as_decimal(side.sql, exact_type(side.whole, side.scale))
+        return cast_sql(exp.Mul(this=number, expression=exp.Literal.number(10**scale)), "DOUBLE")
+
+    return as_whole(left), as_whole(right), exact_type(left.whole + right.scale + 1, 0)
 
 
 def divided(left: exp.Expr, right: exp.Expr) -> exp.Expr:
