@@ -27,6 +27,7 @@ from planner.parsing.postgres_parser import mark_keywords, postgres_parser, toke
 from planner.parsing.spellings import (
     check_row_counts,
     constant_subqueries,
+    formatted_keys,
     may_compare_rows,
     memberships,
     regular_expressions,
@@ -172,6 +173,8 @@ def _write_out(tree: exp.Query, tokens: Sequence[Token], upper: str) -> None:
         listed_series(tree)
     if "RECURSIVE" in upper:
         counted_series(tree)
+    if "TO_CHAR" in upper:
+        formatted_keys(tree)
     if "TO_" in upper:
         written_moments(tree, {token.text for token in tokens if token.token_type is TokenType.STRING})
     if "UNNEST" in upper or "_TO_TABLE" in upper:

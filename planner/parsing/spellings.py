@@ -192,6 +192,27 @@ def _epoch(node: exp.UnixToTime) -> exp.Expr | None:
     return cast_sql(literal, "TIMESTAMPTZ")
 
 
+def formatted_keys(tree: exp.Query) -> None:
+    """Add `to_char` of a group key to the keys, in place: in all rows of a group it is the same text.
+
+    So `SELECT to_char(d, 'YYYY') FROM t GROUP BY d` groups by d and to_char(d, 'YYYY').
+    """
+    for select in nodes(tree):
+        group = select.args.get("group") if isinstance(select, exp.Select) else None
+        if group is None or any(value for part, value in group.args.items() if part != "expressions"):
+            continue
+        items = {str(place): item.unalias() for place, item in enumerate(select.expressions, 1)}
+        items |= {item.alias: item.unalias() for item in select.expressions if isinstance(item, exp.Alias)}
+        named = [key.name if isinstance(key, (exp.Literal, exp.Column)) else "" for key in group.expressions]
+        keys = [key.unnest() for key in group.expressions]
+        keys += [items[name].unnest() for name in named if name in items]
+        for node in nodes(select):
+            own = isinstance(node, exp.ToChar) and node.find_ancestor(exp.Select, exp.AggFunc) is select
+            if own and node.this.unnest() in keys and node not in keys:
+                group.append("expressions", copied(node))
+                keys.append(node)
+
+
 def _fills_its_format(node: exp.Expr, texts: Collection[str]) -> bool:
     text, format_ = _text(node.this), _text(node.args.get("format"))
     if text is None or format_ not in _FORMATS:

@@ -35,6 +35,7 @@ def test_buckets_are_those_of_exact_division(file: Path, divisor: str, name: str
     schema = DuckdbBackend(file, "main").schema()
     plan = planned(f"SELECT {name}(paid / {divisor}) AS b, count(*) FROM person GROUP BY 1", schema, POLICY)
     query = rewrite(plan, dialect="duckdb", schema=schema)
+    assert query.join is not None
     with duckdb.connect(file, read_only=True) as connection:
         found = {owner: Decimal(key) for owner, key, *_ in connection.execute(query.join).fetchall()}
     exact = {
