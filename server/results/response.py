@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from planner.limits import check_cells, most_groups
 from planner.plan import Centre, Plan, Products, Release, normalised
-from planner.planning.contribution_bounds import amount_of
+from planner.planning.contribution_bounds import CLIPPING, amount_of
 from planner.planning.mechanism_choice import CENTRED
 from planner.released_expression import Apply, Given, KeyValue, Output, ReleasedExpression, ReleasedValue, RowCount
 from planner.sql.datetimes import moment_text
@@ -575,8 +575,12 @@ def _is_unclipped(plan: Plan, noisy: Sequence[NoisyAnswer]) -> bool:
     most = plan.bounds.tuples
     if most is None or not noisy or plan.sampling is not None or plan.bounds.rule is not None:
         return False
-    scalar = not MECHANISMS[plan.mechanism].bounds_vector and all(release.is_sum for release in plan.releases)
-    return scalar and _covers(noisy) == "truncated_full" and all(bool(np.all(one.tau >= most)) for one in noisy)
+    scalar = not MECHANISMS[plan.mechanism].bounds_vector
+    # Rows of weight 1 at most have no larger norm; what is left around a mean may have.
+    normed = plan.mechanism in CLIPPING and all(release.around is None for release in plan.releases)
+    if not (scalar or normed) or not all(release.is_sum for release in plan.releases):
+        return False
+    return _covers(noisy) == "truncated_full" and all(bool(np.all(one.tau >= most)) for one in noisy)
 
 
 def _counts_once(plan: Plan, noisy: Sequence[NoisyAnswer]) -> bool:

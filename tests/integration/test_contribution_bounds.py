@@ -125,6 +125,16 @@ def test_a_part_of_the_table_has_a_threshold_of_its_own_up_to_the_clip(backend: 
     assert max(tau for row in answer.taus for cell in row for tau in cell or ()) < 500
 
 
+@pytest.mark.parametrize("sql", [LEISURE, BY_PLACE, "SELECT count(*), avg(minutes) FROM visit"])
+def test_rows_are_marked_where_the_clip_itself_is_chosen(backend: DuckdbBackend, sql: str) -> None:
+    """Nearly everybody has more than one row, so no smaller threshold is chosen. Noise is seeded."""
+    for clip, marked in ((1, True), (4_000, False)):
+        policy = visits_with(clip={"rows": clip})
+        answer = answer_visits(backend, policy, plan_visits(backend, policy, sql))
+        assert all(answer.clipped) == marked, clip
+        assert any("many people may have more" in note for note in answer.notes) == marked, clip
+
+
 def test_people_beside_rows_have_thresholds_of_their_own(backend: DuckdbBackend) -> None:
     policy = visits_with(at_most={"rows": VISITS})
     sql = "SELECT place, count(*), count(DISTINCT person) FROM visit GROUP BY place"

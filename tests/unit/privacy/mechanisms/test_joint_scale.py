@@ -12,7 +12,7 @@ from privacy.mechanisms import joint_scale
 from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.clip import Clip
 from privacy.mechanisms.joint_scale import ScaledSum, release_at_one_scale
-from privacy.mechanisms.sums import Centre, Deviation
+from privacy.mechanisms.sums import Centre, Deviation, Products
 from privacy.thresholds import Thresholds
 from privacy.units import ONE
 from tests.support.simulated_entropy import SimulatedEntropy
@@ -56,3 +56,30 @@ def test_a_number_beside_an_average_is_released_by_itself() -> None:
     rows, scaled = release_at_one_scale(sums, tuples, SimulatedEntropy(seed=1))
     assert rows.values[0] == pytest.approx(4 * _PEOPLE, abs=50)  # 50 scales of noise
     assert scaled.values[0] == pytest.approx(_PEOPLE, abs=50)
+
+
+def _holds(seed: int) -> bool:
+    """Does the interval of a sum of squares around a poor mean hold the squares around the true mean, which are 0?"""
+    people = 300
+    count, value, squares = (
+        Clip(PureBudget(epsilon), one)
+        for epsilon, one in ((4.0, Thresholds(0, 0)), (0.05, Thresholds(0, 0)), (4.0, Thresholds(-20, 16)))
+    )
+    around = Products((1, 1.0), (1, 1.0), 0, 1.0, one_row=True)
+    members = np.arange(people, dtype=np.int32)
+    weights = np.array([[ONE] * people, [ONE // 2] * people, [ONE // 4] * people], np.int64)
+    ends = np.array([0, people])
+    tuples = CodedJoinTuples(members[None], ends, ends, weights, (1, 1), members)
+    sums = [ScaledSum(count), ScaledSum(value), ScaledSum(squares, around)]
+    found = release_at_one_scale(sums, tuples, SimulatedEntropy(seed=seed))[2]
+    return bool(found.low[0] <= 0 <= found.high[0])
+
+
+def test_a_sum_of_squares_allows_for_the_error_of_its_mean() -> None:
+    """At a confidence of 85%, of 100 seeds."""
+    assert sum(map(_holds, range(100))) >= 85
+
+
+def test_a_mutant_that_takes_the_mean_for_true_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joint_scale, "_around_other_means", lambda answer, *_: answer)
+    assert sum(map(_holds, range(100))) < 50
