@@ -182,6 +182,9 @@ TABLE: Mapping[type[BaseException], Row] = MappingProxyType(
             "Check your budget once it is back, and tell the administrator.",
         ),
         serving.ChargeUnsettled: _UNSETTLED,
+        serving.PaidAnswerUnread: Row(
+            "58030", 503, "The answer is charged, and the budget ledger could not be read.", "Ask again: it is free."
+        ),
         serving.SettledBefore: _UNSETTLED,
         serving.AnalystExists: Row("42710", 409),
         serving.UnknownAnalyst: Row("42704", 404),

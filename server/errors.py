@@ -186,6 +186,10 @@ class ChargeUnsettled(LedgerUnavailable):
     """The charge could not be settled. It stands, and no answer leaves."""
 
 
+class PaidAnswerUnread(LedgerUnavailable):
+    """A cached answer was paid for, and could then not be read. It is free from now on."""
+
+
 class SettledBefore(LedgerInvalid):
     """Another proxy settled the charge, taking this one for dead. It stands, and no answer leaves."""
 

@@ -16,7 +16,7 @@ from weakref import WeakValueDictionary
 
 from server.answers.encoding import decoded
 from server.answers.released import Released, alone_if_large
-from server.errors import DuplicateRequest, KeyReused
+from server.errors import DuplicateRequest, KeyReused, LedgerUnavailable, PaidAnswerUnread
 from server.ledger.charge import CachedAnswer, Charge, Reservation
 from server.ledger.currency import charged_delta, charged_epsilon
 from server.ledger.ledger import Ledger
@@ -304,7 +304,10 @@ class CachedAnswers:
         charge = reservation.charge
         if charge.repeats is not None:
             budget = self.ledger.commit(reservation)
-            sold = self._lookup(charge)
+            try:
+                sold = self._lookup(charge)
+            except LedgerUnavailable as error:
+                raise PaidAnswerUnread("The answer is charged, and could not be read.") from error
             assert sold is not None and sold.paid, "answers are never deleted, and this one is paid for now"
             return Served(self._released(sold), budget, charge.epsilon, charge.delta, charge.repeats)
         return Served(*one.measure(reservation, served), charge.epsilon, charge.delta)

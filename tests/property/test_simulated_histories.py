@@ -28,8 +28,9 @@ def test_no_history_breaks_a_promise() -> None:
 
 def test_histories_that_once_broke_one_do_not() -> None:
     """A commit whose answer was lost, and then the clock set back, or the disk full: once what was lost is a charge,
-    and twice that one was given back (`test_postgres_ledger.py`)."""
-    for seed in (1486, 1729, 4968, 5299):
+    and twice that one was given back (`test_postgres_ledger.py`). Then a sold answer that could not be read, and two
+    answers to a question whose proxy was cut off."""
+    for seed in (1486, 1729, 4968, 5299, 235, 4767):
         assert list(violations(Simulation(seed).run())) == [], seed
 
 

@@ -14,6 +14,7 @@ from server.errors import (
     ChargeUnsettled,
     DuplicateRequest,
     LedgerUncertain,
+    PaidAnswerUnread,
     QueryFailed,
     SettledBefore,
     TooManyFailures,
@@ -22,7 +23,7 @@ from server.ledger.charge import ChargeRecord
 from tests.support.simulation.history import Asked, History
 from tests.support.simulation.ledger_database import GRANTS, TEAM
 
-_STANDS = (QueryFailed, CancelledByClient, ChargeUnsettled, SettledBefore)
+_STANDS = (QueryFailed, CancelledByClient, ChargeUnsettled, PaidAnswerUnread, SettledBefore)
 """Errors that say that the charge stands."""
 
 _UNKNOWN = (LedgerUncertain, DuplicateRequest)
