@@ -10,7 +10,7 @@ from tests.golden.benchmark import planned
 from tests.golden.collected.outcomes import policy, schema
 from tests.golden.refusal_lines import assert_plain_words
 
-_DIVISION = "SELECT floor(salary / 1000), count(*) FROM employees GROUP BY ^floor(salary / 1000)"
+_DIVISION = "SELECT round(salary / 1000), count(*) FROM employees GROUP BY ^round(salary / 1000)"
 
 # statement with ^ where the refusal points, words of its message, words of its hint
 _ASKED: list[tuple[str, str, str]] = [
