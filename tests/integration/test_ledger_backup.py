@@ -6,6 +6,7 @@ import shutil
 import threading
 from contextlib import closing
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -33,7 +34,7 @@ def place(tmp_path: Path) -> Place:
 
 def _spend(ledger: Ledger, times: int = 1) -> None:
     for number in range(times):
-        charge = Charge("ada", 0.5, 0.0, "r", "p", f"q{number}", "gem", answer_key="k")
+        charge = Charge("ada", 0.5, 0.0, "r", "p", f"q{number}", "gem", answer_key=uuid4().hex)
         ledger.commit(reserve(ledger, charge), b"noisy")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 from hypothesis import settings
@@ -74,7 +75,8 @@ class LedgerModel(RuleBasedStateMachine):
         self.reference = Reference(owners | {"group:team": 2000, "dataset": 3000})
         self.lost = 0  # charges up to this number were made by processes that ended
         self.open: list[Taken] = []
-        self.answered: list[tuple[int, int]] = []
+        self.answered: list[tuple[Reservation, int]] = []
+        self.names = count()
         self.groups: dict[str, str | None] = dict.fromkeys(ANALYSTS)
         for name in ANALYSTS:
             self.ledger.add_analyst(name, key_hash(name), 1.5, 0.0)
@@ -84,13 +86,15 @@ class LedgerModel(RuleBasedStateMachine):
 
     @rule(analyst=st.sampled_from(ANALYSTS), amount=AMOUNTS)
     def reserve(self, analyst: str, amount: int) -> None:
-        self._reserve(Charge(analyst, amount / 1000, 0.0, "r", "p", "q", "gem", answer_key="key"), amount)
+        self._reserve(
+            Charge(analyst, amount / 1000, 0.0, "r", "p", "q", "gem", answer_key=f"key {next(self.names)}"), amount
+        )
 
     @precondition(lambda self: self.answered)
     @rule(which=PLACES, analyst=st.sampled_from(ANALYSTS))
     def repeat(self, which: int, analyst: str) -> None:
-        number, amount = self.answered[which % len(self.answered)]
-        asked = Charge(analyst, amount / 1000, 0.0, "r", "p", "q", "gem", None, "key", number)
+        first, amount = self.answered[which % len(self.answered)]
+        asked = Charge(analyst, amount / 1000, 0.0, "r", "p", "q", "gem", None, first.charge.answer_key, first.id)
         self._reserve(asked, amount)
 
     @precondition(lambda self: self.open)
@@ -98,7 +102,7 @@ class LedgerModel(RuleBasedStateMachine):
     def commit(self, which: int) -> None:
         taken = self._settle(which, lambda one: self.ledger.commit(one, b"noisy"))
         if taken is not None and taken.reservation.charge.repeats is None:
-            self.answered.append((taken.reservation.id, taken.amount))
+            self.answered.append((taken.reservation, taken.amount))
 
     @precondition(lambda self: self.open)
     @rule(which=PLACES)
