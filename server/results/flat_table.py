@@ -94,7 +94,7 @@ def csv_text(response: QueryResponse, end: str = "\r\n") -> str:
 def csv_pieces(response: QueryResponse, end: str = "\r\n") -> Iterator[str]:
     """As `csv_text`, in pieces of some lines that are made on demand."""
     table = flat(response)
-    forms = [RESULT_TYPES[kind].csv or RESULT_TYPES[kind].text for _, kind in table.columns]
+    forms = [RESULT_TYPES[kind].csv for _, kind in table.columns]
     yield _lines([[harmless(name) for name, _ in table.columns]], end)
     for rows in blocks(table.rows, len(table.columns)):
         written = [

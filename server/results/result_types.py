@@ -165,6 +165,10 @@ class Parameter(Generic[Read]):
     binary: Callable[[bytes], Read]
 
 
+def _csv(cell: Cell) -> str:
+    return str(cell).lower() if isinstance(cell, bool) else str(cell)
+
+
 @dataclass(frozen=True)
 class TypeForms:
     """The forms of one type. No function is called for NULL.
@@ -174,7 +178,6 @@ class TypeForms:
       length: bytes of a binary value; -1: varies.
       arrow_type: the Arrow type, from the module pyarrow, which is loaded on demand.
       arrow: a cell for pyarrow.
-      csv: its text in CSV, if that is another one.
       cell: a cell from a value of a database or a group key.
     """
 
@@ -185,7 +188,7 @@ class TypeForms:
     arrow_type: Callable[[Any], Any]
     arrow: Callable[[Any], object]
     parameter: Parameter[Element]
-    csv: Callable[[Cell], str] | None = None
+    csv: Callable[[Cell], str] = _csv
     cell: Callable[[Cell], Cell] = as_it_is
 
 
@@ -387,7 +390,6 @@ RESULT_TYPES: Mapping[ResultType, TypeForms] = MappingProxyType(
             arrow_type=lambda pa: pa.bool_(),
             arrow=bool,
             parameter=Parameter(lambda raw: truth(raw.decode()), lambda raw: bool(struct.unpack("!?", raw)[0])),
-            csv=lambda cell: "true" if cell else "false",
         ),
         "int8": TypeForms(
             oid=20,
@@ -416,6 +418,7 @@ RESULT_TYPES: Mapping[ResultType, TypeForms] = MappingProxyType(
             arrow_type=lambda pa: pa.float32(),
             arrow=float,
             parameter=Parameter(_read_real, _packed_float("!f")),
+            csv=float_text,
         ),
         "float8": TypeForms(
             oid=701,
@@ -425,6 +428,7 @@ RESULT_TYPES: Mapping[ResultType, TypeForms] = MappingProxyType(
             arrow_type=lambda pa: pa.float64(),
             arrow=float,
             parameter=Parameter(_read_decimal, _packed_float("!d")),
+            csv=float_text,
         ),
         "date": TypeForms(
             oid=1082,

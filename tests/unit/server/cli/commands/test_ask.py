@@ -90,7 +90,7 @@ def test_no_text_of_csv_is_a_formula(proxy: FakeProxy, run: Run, capsys: Capture
     proxy.answer(GROUPED | {"rows": [["=1+1", -2.0], ["@x", -3.5]]})
     assert run("query", "SELECT 1", "--format", "csv") == 0
     rows = list(csv.reader(io.StringIO(capsys.readouterr().out)))
-    assert [row[:2] for row in rows[1:]] == [["'=1+1", "-2.0"], ["'@x", "-3.5"]]
+    assert [row[:2] for row in rows[1:]] == [["'=1+1", "-2"], ["'@x", "-3.5"]]
 
 
 def test_json_is_the_servers_body(proxy: FakeProxy, run: Run, capsys: Capture) -> None:
