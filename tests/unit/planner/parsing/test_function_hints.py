@@ -59,7 +59,7 @@ HINTS = [
     ("SELECT sum(^if(c_acctbal > 0, 1, 0)) FROM customer", UnsupportedSQL, "CASE WHEN"),
     ("SELECT avg(^c_acctbal > 0) FROM customer", UnsupportedSQL, "::int"),
     ("SELECT count(*) FROM customer GROUP BY ^upper(c_mktsegment)", SensitivityUnbounded, "list its values in WHERE"),
-    ("SELECT count(*) FROM customer WHERE ^c_name ~ '^W'", UnsupportedSQL, "LIKE"),
+    ("SELECT count(*) FROM customer WHERE ^c_name ~ '^W+'", UnsupportedSQL, "LIKE"),
     ("SELECT n_name, count(*) FROM nation ^LEFT JOIN customer ON c_nationkey = n_nationkey GROUP BY n_name",
      UnsupportedSQL, "group by the public table's key"),
     ("SELECT count(*) FROM customer WHERE c_acctbal > ^'abc'", UnreadableValue, "number"),
