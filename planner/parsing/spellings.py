@@ -197,7 +197,7 @@ def formatted_keys(tree: exp.Query) -> None:
 
     So `SELECT to_char(d, 'YYYY') FROM t GROUP BY d` groups by d and to_char(d, 'YYYY').
     """
-    for select in nodes(tree):
+    for select in [tree]:  # of a subquery's key its possible values would be asked
         group = select.args.get("group") if isinstance(select, exp.Select) else None
         if group is None or any(value for part, value in group.args.items() if part != "expressions"):
             continue
