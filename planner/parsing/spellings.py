@@ -197,20 +197,20 @@ def formatted_keys(tree: exp.Query) -> None:
 
     So `SELECT to_char(d, 'YYYY') FROM t GROUP BY d` groups by d and to_char(d, 'YYYY').
     """
-    for select in [tree]:  # of a subquery's key its possible values would be asked
-        group = select.args.get("group") if isinstance(select, exp.Select) else None
-        if group is None or any(value for part, value in group.args.items() if part != "expressions"):
-            continue
-        items = {str(place): item.unalias() for place, item in enumerate(select.expressions, 1)}
-        items |= {item.alias: item.unalias() for item in select.expressions if isinstance(item, exp.Alias)}
-        named = [key.name if isinstance(key, (exp.Literal, exp.Column)) else "" for key in group.expressions]
-        keys = [key.unnest() for key in group.expressions]
-        keys += [items[name].unnest() for name in named if name in items]
-        for node in nodes(select):
-            own = isinstance(node, exp.ToChar) and node.find_ancestor(exp.Select, exp.AggFunc) is select
-            if own and node.this.unnest() in keys and node not in keys:
-                group.append("expressions", copied(node))
-                keys.append(node)
+    # Not in subqueries: of their keys the possible values would be asked.
+    group = tree.args.get("group") if isinstance(tree, exp.Select) else None
+    if group is None or any(value for part, value in group.args.items() if part != "expressions"):
+        return
+    items = {str(place): item.unalias() for place, item in enumerate(tree.expressions, 1)}
+    items |= {item.alias: item.unalias() for item in tree.expressions if isinstance(item, exp.Alias)}
+    named = [key.name if isinstance(key, (exp.Literal, exp.Column)) else "" for key in group.expressions]
+    keys = [key.unnest() for key in group.expressions]
+    keys += [items[name].unnest() for name in named if name in items]
+    for node in nodes(tree):
+        own = isinstance(node, exp.ToChar) and node.find_ancestor(exp.Select, exp.AggFunc) is tree
+        if own and node.this.unnest() in keys and node not in keys:
+            group.append("expressions", copied(node))
+            keys.append(node)
 
 
 def _fills_its_format(node: exp.Expr, texts: Collection[str]) -> bool:
@@ -367,6 +367,8 @@ def _like_patterns(text: str, piece: re.Pattern[str], *, whole: bool) -> list[st
     """
     levels: list[tuple[list[str], list[str]]] = [([], [""])]  # of each open group: what is said before | and since
     place = 0
+    if _START in text or _END in text:
+        return None
     while place < len(text):
         found = piece.match(text, place)
         done, begun = levels.pop()

@@ -348,7 +348,7 @@ def moment_in(node: exp.Expr, zone: str) -> tuple[date | datetime, bool] | None:
             return None
         start, zoned = found
         sign = -1 if isinstance(node, exp.Sub) else 1
-        if not zoned or interval.text("unit").upper().removesuffix("S") in ("SECOND", "MINUTE", "HOUR"):
+        if not zoned or _SECONDS.get(interval.text("unit").upper().removesuffix("S"), 86_400) < 86_400:
             return _shift(start, interval, sign), zoned
         place = position_of(node)
         moved = _shift(in_calendar(zones.local_time, midnight(start), zone, place), interval, sign)
