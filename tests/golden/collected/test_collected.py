@@ -35,9 +35,6 @@ EMPTY = {"bi07", "dbt04", "dbt05", "dbt06", "dbt07"}
 WITH_EMPTY_GROUPS = {"exe26", "exe36", "own35", "own36", "own38", "own39", "own44", "own47"}
 """Where a LEFT JOIN shows the groups that nothing falls into."""
 
-NOT_ON_DUCKDB = {"bi03", "bi19", "peer10"}
-"""What is refused there, since its decimals divide inexactly and it has no to_char."""
-
 
 def test_the_table_is_the_written_one() -> None:
     assert table() == TABLE.read_text()
@@ -86,16 +83,10 @@ def test_before_noise_it_is_what_the_database_says(truth: Callable[[str], Rows],
         _assert_shown(name, outcome(sql), on_postgres, true)
 
 
-def test_what_duckdb_would_compute_otherwise_is_refused(on_duckdb: Database) -> None:
-    for name in NOT_ON_DUCKDB:
-        assert found(working()[name], on_duckdb.pipeline).refusal is not None, name
-
-
 @pytest.mark.slow
 def test_so_it_is_on_duckdb(truth: Callable[[str], Rows], on_duckdb: Database) -> None:
     for name, sql in working().items():
-        if name not in NOT_ON_DUCKDB:
-            _assert_shown(name, found(sql, on_duckdb.pipeline), on_duckdb, _true(name, sql, truth))
+        _assert_shown(name, found(sql, on_duckdb.pipeline), on_duckdb, _true(name, sql, truth))
 
 
 def test_constructs_are_what_the_database_says_on_both(
