@@ -234,15 +234,21 @@ def name_columns(outer: exp.Query, noisy: NoisyColumns) -> None:
         return
     lineage = _Lineage(outer, noisy)
     items = []
-    for item in select.expressions:
+    group = select.args.get("group")
+    keys = [] if group is None else list(group.expressions)
+    for number, item in enumerate(select.expressions, 1):
         tree = item.unalias()
         if not item.is_star and _is_whole(tree, select, lineage):
+            # a key is the column, which other items may show, and not its cast
+            keys = [copied(tree) if isinstance(key, exp.Literal) and key.this == str(number) else key for key in keys]
             known = isinstance(tree, exp.Column)
             tree = exp.Cast(this=tree, to=exp.DataType.build("BIGINT"))
             if known:
                 tree.meta[WHOLE] = True
         items.append(item if item.is_star else named_sql(copied(tree), output_name(item)))
     select.set("expressions", items)
+    if group is not None:
+        group.set("expressions", keys)
 
 
 def expand_stars(outer: exp.Query, noisy: NoisyColumns) -> None:

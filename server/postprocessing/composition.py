@@ -201,20 +201,16 @@ class Composer:
         grain = self.policy.time_grain
         tree = replace_clock(substitute(statement.tree, request.parameters), now, grain, request.zone)
         check_row_counts(tree)  # before the charge, with the bound values
-        grouped = decompose(tree, self.schema, self.policy, request.search_path)
-        if grouped is not None and not grouped.groups_more:
-            return self._of_split(grouped, statement, request)
-        listed = decompose(tree, self.schema, self.policy, request.search_path, lists=True)
-        found: list[Composition] = []
-        refusals: list[PlannerError] = []
-        for split in filter(None, (listed, grouped)):
-            try:
-                found.append(self._of_split(split, statement, request))
-            except PlannerError as refusal:
-                refusals.append(refusal)
-        if refusals and not found:
-            raise refusals[-1]
+        splits = self._splits(tree, request.search_path)
+        found = _not_refused(splits, lambda split: self._of_split(split, statement, request))
         return min(found, key=lambda one: one.questions, default=None)  # lists leave fewer groups, so less noise
+
+    def _splits(self, tree: exp.Query, search_path: Sequence[str] | None) -> list[Composed]:
+        """Return the ways to split a statement: where columns meet an answer, they list values or are keys."""
+        grouped = decompose(tree, self.schema, self.policy, search_path)
+        if grouped is not None and not grouped.groups_more:
+            return [grouped]
+        return [one for one in (decompose(tree, self.schema, self.policy, search_path, lists=True), grouped) if one]
 
     def _of_split(self, split: Composed, statement: Statement, request: QueryRequest) -> Composition:
         """Plan the parts of a statement, and write what is around them."""
@@ -326,11 +322,20 @@ class Composer:
         Raises: PlannerError.
         """
         tree = replace_clock(statement.tree, SOME_DAY, self.policy.time_grain)
-        split = decompose(tree, self.schema, self.policy, search_path)
-        split = split or decompose(tree, self.schema, self.policy, search_path, lists=True)
-        if split is None:
-            return None
-        parameters = list(types_around(tree))
+        splits = self._splits(tree, search_path)
+        around = types_around(tree)
+        found = _not_refused(splits, lambda one: self._described(one, statement, search_path, given, list(around)))
+        return found[0] if found else None
+
+    def _described(
+        self,
+        split: Composed,
+        statement: Statement,
+        search_path: Sequence[str] | None,
+        given: Sequence[str | None],
+        parameters: list[str],
+    ) -> Composition:
+        """Describe the parts of a statement, and the types of their `parameters`."""
         answers: dict[str, tuple[Output, ...]] = {}
         for part in split.parts:
             check_grammar(part.select, statement.tokens)
@@ -356,6 +361,23 @@ class Composer:
         delta = self.policy.delta if request.delta is None else request.delta
         share = math.floor(epsilon / count * _NANO) / _NANO if math.isfinite(epsilon) else epsilon
         return share, (delta / count if delta else None)
+
+
+def _not_refused(splits: Sequence[Composed], ask: Callable[[Composed], Composition]) -> list[Composition]:
+    """Ask of each way to split a statement.
+
+    Raises: the last refusal, where all are refused.
+    """
+    found: list[Composition] = []
+    refusals: list[PlannerError] = []
+    for split in splits:
+        try:
+            found.append(ask(split))
+        except PlannerError as refusal:
+            refusals.append(refusal)
+    if refusals and not found:
+        raise refusals[-1]
+    return found
 
 
 def _renumbered(select: exp.Select) -> list[int]:

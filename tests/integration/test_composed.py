@@ -169,6 +169,23 @@ def test_sums_and_differences_of_counts_are_whole_numbers(pipeline: Pipeline) ->
     assert all(isinstance(cell, int) for row in answer.rows for cell in row[:6] if cell is not None)
 
 
+def test_a_count_may_be_a_group_key_by_its_place_and_stand_in_other_columns(pipeline: Pipeline) -> None:
+    """The key is the column itself, though the answer shows a bigint."""
+    two = f"({BY_SEGMENT}) AS t, ({BY_SEGMENT}) AS u WHERE t.s = u.s"
+    sql = f"SELECT t.s, u.n, 1.0 * sum(t.n) / u.n FROM {two} GROUP BY 1, 2"
+    answer = _asked(pipeline, sql, epsilon=1.0)
+    assert [column.type for column in answer.columns][:2] == ["text", "int8"]
+    assert {row[2] for row in answer.rows} == {1}
+
+
+def test_a_statement_is_described_as_it_is_answered(pipeline: Pipeline) -> None:
+    """Where a column meets an answer, its values may be listed or be group keys: one of the two may be refused."""
+    averages = "SELECT c_mktsegment AS s, avg(c_acctbal) AS a FROM customer GROUP BY 1"
+    sql = f"SELECT count(*) FROM customer AS c JOIN ({averages}) AS q ON c.c_mktsegment = q.s WHERE c.c_acctbal > q.a"
+    answer = _asked(pipeline, sql, epsilon=1.0)
+    assert pipeline.describe(sql).columns == answer.columns
+
+
 def test_an_average_of_groups_that_may_be_empty_is_marked_and_says_so(pipeline: Pipeline) -> None:
     """A segment with a condition that nobody meets is no row of SQL, and one of five of the answer."""
     some = "SELECT c_mktsegment AS s, count(*) FILTER (WHERE {}) AS n FROM customer GROUP BY c_mktsegment"

@@ -29,6 +29,9 @@ _STANDS = (QueryFailed, CancelledByClient, ChargeUnsettled, PaidAnswerUnread, Se
 _UNKNOWN = (LedgerUncertain, DuplicateRequest)
 """Errors after which the charge of this request, or of the one it repeats, may stand or not."""
 
+_ENDS_SESSIONS = {"cut", "power", "ledger away", "lost before", "lost after"}
+"""Faults after which a proxy that lives may be taken for dead."""
+
 
 def violations(history: History) -> Iterator[str]:
     """Each promise that a history breaks, in words; none of a history that is as it should be."""
@@ -129,8 +132,8 @@ def _of_innocents(asked: Asked, history: History) -> Iterator[str]:
         if not _has_failed(asked, history):
             yield f"{asked.request.request_id} was refused as one that had failed, and none has"
     elif isinstance(error, SettledBefore):
-        if "cut" not in history.injected:
-            yield f"{asked.request.request_id} was told {name}, and no proxy was cut off"
+        if not _ENDS_SESSIONS.intersection(history.injected):
+            yield f"{asked.request.request_id} was told {name}, and no proxy lost its sessions"
     elif not asked.faults:
         yield f"{asked.request.request_id} failed with {name}: {error}, and nothing was done to it"
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, ClassVar, cast
 from unittest import mock
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -175,14 +176,10 @@ def patched(scheduler: Scheduler, database: SimulatedDatabase, process: Callable
     """
     time, locks = SimulatedTime(scheduler), SimulatedThreading(scheduler)
     changed: list[tuple[Any, str, object]] = [
-        (
-            cached_answers,
-            "shown_answers",
-            LruCache(64, 1 << 20),
-        ),  # by question and charge: other histories have theirs
+        # by question and charge, which other histories have too
+        (cached_answers, "shown_answers", LruCache(64, 1 << 20)),
+        (cached_answers, "_being_read", WeakValueDictionary()),
         (cached_answers, "time", time),
-        (single_flight, "time", time),
-        (single_flight, "threading", locks),
         (single_flight, "time", time),
         (single_flight, "threading", locks),
         (postgres_store, "time", time),
