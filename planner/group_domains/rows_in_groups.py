@@ -158,7 +158,8 @@ def omitted_rows(key: BoundKey, meant: ColumnSources, sources: KeySources) -> st
         if not itself and sources.is_per_person(column):  # no policy declares its values, so all count
             ways = [] if holds(key.written, exp.Coalesce, exp.Case) else ways
         elif _drops_values(column, key, meant, computed, sources):
-            ways.append("not among its declared values")
+            listed = sources.declared(column).domain is not None
+            ways.append("not among its declared values" if listed else "not in its range")
         elif not itself and not compared and (column in meant or column in computed):
             beyond = days_beyond(column, sources)
             ways += [] if beyond is None else [f"not from {beyond[0]} to {beyond[1]}"]

@@ -46,6 +46,7 @@ class ShownIntervals:
       keys: columns that are a group key of an answer, with relation and name.
       of_groups: does an aggregate, or a window, depend on how many groups an answer lists? A group that has no row
         adds nothing to a sum, but it counts in an average, an extreme, a rank or a number of groups.
+      chosen: does noise decide which rows are shown, by a condition on a rank or by LIMIT?
     """
 
     places: tuple[int, ...] = ()
@@ -54,6 +55,7 @@ class ShownIntervals:
     floored: tuple[int, ...] = ()
     keys: tuple[tuple[int, str, str], ...] = ()
     of_groups: Literal["", "window", "aggregate"] = ""
+    chosen: bool = False
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,7 @@ def add_interval_ends(outer: exp.Query, noisy: NoisyColumns) -> ShownIntervals:
         tuple(floored),
         tuple(keys),
         _of_groups(outer),
+        any(_is_chosen(node, lineage) for node in nodes(outer) if isinstance(node, exp.Select)),
     )
 
 
@@ -134,6 +137,18 @@ def _of_groups(outer: exp.Query) -> Literal["", "window", "aggregate"]:
                 return "aggregate"
             found = "window"
     return found
+
+
+def _is_chosen(select: exp.Select, lineage: _Lineage) -> bool:
+    """Does noise decide which rows it shows, as in `WHERE rank <= 3` and `ORDER BY n LIMIT 3`?"""
+    ranked = [one.this for one in (select.args.get("where"), select.args.get("qualify")) if one is not None]
+    if any(lineage.is_noisy(tree, select, inside_windows=True) for tree in ranked):
+        return True
+    order = select.args.get("order")
+    keys = [] if order is None or select.args.get("limit") is None else order.expressions
+    named = {output_name(item): item.unalias() for item in select.expressions if not item.is_star}
+    meant = [_meant(key.this, select) for key in keys]
+    return any(lineage.is_noisy(named.get(tree.name, tree) if _is_name(tree) else tree, select) for tree in meant)
 
 
 _ADDED = (exp.Sum, exp.LogicalOr, exp.LogicalAnd)
@@ -434,6 +449,27 @@ class _Lineage:
         named = [one for one in body.expressions if output_name(one) == name] if body is not None else []
         tree = named[0].unalias() if len(named) == 1 else None
         return body is not None and isinstance(tree, exp.Column) and self.is_among(columns, tree, body)
+
+    def is_noisy(self, tree: exp.Expr, select: exp.Select, inside_windows: bool = False) -> bool:
+        """Is an expression over a SELECT's FROM computed from noisy columns?
+
+        Args:
+          inside_windows: of the columns of subqueries, those alone that are computed over other rows.
+        """
+        for node in nodes(tree):
+            if not isinstance(node, exp.Column):
+                continue
+            if not inside_windows and self.is_among(self._noisy, node, select):
+                return True
+            source = self._source(node, select)
+            body = None if source is None else self._body(source[1])
+            if body is None:
+                continue
+            named = [one for one in body.expressions if not one.is_star and output_name(one) == fold(node.this)]
+            named = [one for one in named if not inside_windows or holds(one, exp.Window)]
+            if any(self.is_noisy(one.unalias(), body) for one in named):
+                return True
+        return False
 
     def is_determined(self, column: exp.Column, others: Sequence[exp.Column], select: exp.Select) -> bool:
         """Do other columns fix which row of an answer a column is of, also by the equalities of joins?"""

@@ -16,7 +16,7 @@ from planner.reuse.outline import REUSABLE
 from planner.sql.sql_types import NUMBERS
 from server.backends.public_rows import Computed
 from server.errors import CancelledByClient, CancelledEarly, QueryFailed, ServerError
-from server.note import kind_of
+from server.note import Note, kind_of
 from server.postprocessing.composition import ComposedPart, Composition, keys_of
 from server.query import Budget, Explanation, Interval, QueryResponse, ResultColumn, StatementShape, text_bytes
 from server.question import Question
@@ -41,6 +41,10 @@ _GIVEN = (
 _OF_GROUPS = (
     "An average, an extreme, a rank or a number of groups is one of all groups that the answer lists. Some of them "
     "may have no row, and SQL would leave those out. Write HAVING count(*) > 20 inside to leave most of them out."
+)
+
+_CHOSEN = Note(
+    "Noise may have chosen which rows are shown: near the limit, the true order may be another one.", "order"
 )
 
 _CONFIDENCE_DIGITS = 12  # 0.9 and not 0.8999999999999999
@@ -290,6 +294,8 @@ def _notes(composition: Composition, answers: Sequence[QueryResponse], values: M
     count = len(_each(composition, answers))
     yield _PART if count == 1 else _PARTS.format(count=count)
     yield composition.measured(values)
+    if composition.shown.chosen:
+        yield _CHOSEN
     if composition.tables:
         yield _GIVEN
     yield from dict.fromkeys(note for answer in answers for note in answer.notes if kind_of(note) != "confidence")

@@ -20,6 +20,7 @@ from server.backends.postgres import PostgresBackend
 from server.backends.postgres_catalog import read_schema
 from server.errors import BackendFailed, BudgetExhausted
 from server.ledger.ledger import Ledger
+from server.note import one_note
 from server.pipeline import Pipeline
 from server.query import Interval, QueryRequest, QueryResponse
 from server.workers.pool import WorkerPool
@@ -167,6 +168,23 @@ def test_sums_and_differences_of_counts_are_whole_numbers(pipeline: Pipeline) ->
     kinds = [column.type for column in answer.columns]
     assert kinds[:6] == ["int8"] * 6 and set(kinds[6:]) <= {"float8", "numeric"}
     assert all(isinstance(cell, int) for row in answer.rows for cell in row[:6] if cell is not None)
+
+
+def test_it_is_said_where_noise_chooses_rows(pipeline: Pipeline) -> None:
+    """By a condition on a rank, or by LIMIT; and not by a condition on a group key, or on the number itself."""
+    ranked = f"SELECT s, n, row_number() OVER (ORDER BY n DESC) AS r FROM ({BY_SEGMENT}) AS t"
+    for sql in (
+        f"WITH q AS ({ranked}) SELECT s, n FROM q WHERE r <= 2",
+        f"{ranked} ORDER BY r LIMIT 2",
+        f"{ranked} ORDER BY 2 LIMIT 2",
+    ):
+        assert "Noise may have chosen which rows are shown" in one_note(_asked(pipeline, sql, epsilon=1.0)), sql
+    for sql in (
+        f"WITH q AS ({ranked}) SELECT s, n FROM q WHERE s <> 'BUILDING'",
+        f"{ranked} ORDER BY s LIMIT 2",
+        f"WITH q AS ({ranked}) SELECT s, r FROM q WHERE n > 10",
+    ):
+        assert "Noise may have chosen" not in one_note(_asked(pipeline, sql, epsilon=1.0)), sql
 
 
 def test_a_count_may_be_a_group_key_by_its_place_and_stand_in_other_columns(pipeline: Pipeline) -> None:
