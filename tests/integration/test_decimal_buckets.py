@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from fractions import Fraction
 from pathlib import Path
 
 import duckdb
@@ -43,6 +45,31 @@ def test_buckets_are_those_of_exact_division(file: Path, divisor: str, name: str
         for number in range(4001)
     }
     assert found == exact
+
+
+@pytest.mark.parametrize("divisor", ["0.03", "0.7", "3", "7.00"])
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        ("{} > 1", lambda x: x > 1),
+        ("{} <= -0.1", lambda x: x <= Decimal("-0.1")),
+        ("{} BETWEEN 0 AND 1.5", lambda x: 0 <= x <= Decimal("1.5")),
+        ("{} = 2", lambda x: x == 2),
+    ],
+)
+def test_quotients_are_compared_exactly(
+    file: Path, divisor: str, condition: str, holds: Callable[[Fraction], bool]
+) -> None:
+    """Of every hundredth from -20 to 20: a quotient beside a number is what it is beside their product."""
+    schema = DuckdbBackend(file, "main").schema()
+    plan = planned(f"SELECT count(*) FROM person WHERE {condition.format(f'(paid / {divisor})')}", schema, POLICY)
+    query = rewrite(plan, dialect="duckdb", schema=schema)
+    assert query.join is not None
+    with duckdb.connect(file, read_only=True) as connection:
+        found = {owner for owner, *_ in connection.execute(query.join).fetchall()}
+    exact = {number: Fraction(number - 2000, 100) / Fraction(divisor) for number in range(4001)}
+    assert found == {number for number, value in exact.items() if holds(value)}
+    assert 0 < len(found) < 4001
 
 
 def test_other_divisions_of_decimals_are_refused_with_a_way_out(file: Path) -> None:

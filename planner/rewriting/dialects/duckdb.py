@@ -239,7 +239,8 @@ def _cast(value: Typed, target: exp.DataType) -> Typed | None:
     if is_type(target, "decimal") and value.type == REAL:  # PostgreSQL's numeric of a real has six digits
         return floating(cast_sql(exp.func("PRINTF", exp.Literal.string("%.6g"), value.sql), "DOUBLE"))
     if is_type(target, "smallint", "int", "bigint") and (value.type.is_number or value.type.family is Family.BOOL):
-        return Typed(exp.Cast(this=value.sql, to=target.copy()), SqlType(Family.INTEGER))
+        digits = value.type.precision if value.type.family is Family.INTEGER and is_type(target, "bigint") else None
+        return Typed(exp.Cast(this=value.sql, to=target.copy()), SqlType(Family.INTEGER, digits))
     if is_type(target, "time") and value.type.family is Family.TIMESTAMP:
         return Typed(exp.TryCast(this=value.sql, to=target.copy()), SqlType(Family.TIME))
     if is_type(target, "date", "timestamp") and value.type.is_moment and not isinstance(value.sql, exp.Literal):

@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from planner.errors import UnsupportedSQL
 from planner.schema import Schema, Table
+from planner.sql.literals import number_sql
 from planner.sql.sql_types import READ_AS, REAL, Family, SqlType, sql_type
 from planner.sql.trees import (
     DECLARED,
@@ -256,11 +257,24 @@ class Differences:
         }
 
     def _compared(self, node: exp.Expr, write: Write) -> Typed:
-        value, other = write(node.this), node.args["expression"]
-        if isinstance(other, exp.Literal) and other.is_string and value.type.is_number:
+        other = node.args["expression"]
+        if isinstance(other, exp.Literal) and other.is_string and (value := write(node.this)).type.is_number:
             return self._no_nan(node, value)
-        left, right = self.compared([value, write(other)])
+        left, right = self.compared(self._undivided(node.this, [other], write))
         return truth(type(node)(this=left, expression=right))
+
+    def _undivided(self, node: exp.Expr, others: Sequence[exp.Expr], write: Write) -> list[Typed]:
+        """The sides of a comparison. For x / c beside numbers n, all written: x and each c * n, which is exact.
+
+        PostgreSQL compares the quotient, rounded to 16 digits or more. So only an x that agrees with c * n in its
+        first 15 digits, and differs in a later one, could be equal to it there.
+        """
+        quotient, rest = node.unnest(), [write(one) for one in others]
+        if isinstance(quotient, exp.Div) and all(one.is_literal and one.type.family in EXACT for one in rest):
+            left, right = write(quotient.this), write(quotient.args["expression"])
+            if left.type.family in EXACT and _is_written(right) and _decimal(right) > 0:
+                return [left, *(_written(_decimal(right) * _decimal(one)) for one in rest)]
+        return [write(node), *rest]
 
     def _no_nan(self, node: exp.Expr, value: Typed) -> Typed:
         """`x <> 'NaN'`, the only quoted number that rules write; for decimals it means IS NOT NULL."""
@@ -271,7 +285,7 @@ class Differences:
         return truth(exp.Is(this=value.sql, expression=exp.Null(), negate=True))
 
     def _between(self, node: exp.Expr, write: Write) -> Typed:
-        value, low, high = self.compared([write(node.args[part]) for part in ("this", "low", "high")])
+        value, low, high = self.compared(self._undivided(node.this, [node.args["low"], node.args["high"]], write))
         return truth(exp.Between(this=value, low=low, high=high))
 
     def _listed(self, node: exp.Expr, write: Write) -> Typed:
@@ -539,7 +553,17 @@ def divided(left: exp.Expr, right: exp.Expr) -> exp.Expr:
 
 def _is_written(number: Typed) -> bool:
     """Is it a literal other than zero?"""
-    return number.is_literal and bool(Decimal(number.sql.sql()))
+    return number.is_literal and bool(_decimal(number))
+
+
+def _written(number: Decimal) -> Typed:
+    sql = number_sql(number)
+    return replace(literal(sql.this if isinstance(sql, exp.Neg) else sql), sql=sql)
+
+
+def _decimal(number: Typed) -> Decimal:
+    """The value of a literal."""
+    return Decimal(number.sql.sql())
 
 
 def moments_of_difference(operand: exp.Expr, write: Write) -> list[Typed] | None:
