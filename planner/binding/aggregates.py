@@ -247,7 +247,7 @@ def on_grid(call: exp.Expr, argument: exp.Expr, scope: Scope) -> tuple[exp.Expr,
         name = ranked.sql_name().lower() if isinstance(ranked, exp.Func) else "a rank"
         hint = "rank a number, date or timestamp with a declared range"
         raise UnsupportedSQL(f"{name} of {scalar.kind} is not supported", hint=hint, at=argument)
-    sql, bounds = bind_measure(argument, scope)
+    sql, bounds = bind_measure(argument, scope, adds=False)
     shown: ResultType = (
         "interval" if scalar.is_interval else "int8" if bounds.integral and isinstance(call, _OF_A_ROW) else "float8"
     )

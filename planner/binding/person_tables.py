@@ -30,6 +30,7 @@ from planner.binding.limit_offset import output_name
 from planner.binding.scope import Scope, Tables
 from planner.errors import UnsupportedSQL
 from planner.expressions.bind_scalar import bind_predicate, bind_scalar
+from planner.expressions.intervals import Bounds
 from planner.expressions.predicates import conjuncts
 from planner.expressions.scalar import Calendar, Scalar, unfit, wrap
 from planner.parsing.aggregate_spellings import SUM_BY_KEY, truth_as_extreme
@@ -57,16 +58,16 @@ MOST_ROWS = 1 << 19
 It is a power of two, so weights are divided exactly, and it is below the size of a computed group domain.
 """
 
-_MOST_ADDED_UP = 1024
-"""A sum per person is clamped to so many times the range of its argument where it is added up."""
+_MOST_RANKED = 1024
+"""A sum per person has so many times the range of its argument where it is ranked or a group key."""
 
 _EXACT_BITS = 40
 
 _EXACT_DIGITS, _ROW_DIGITS = 15, 12
 """The most digits of public decimals whose sums need no range, and of the number of rows in one."""
 
-_WHOLE = 2.0**40
-"""The largest clamped sum that is a bigint; a longer one would take more than 2^36 rows of one person."""
+_WHOLE = 2.0**49
+"""The largest clamped sum that is a bigint: its argument is at most 2^30, so it would take 2^33 rows to leave one."""
 
 _LARGEST_BIGINT = 2.0**62
 """Whole numbers of a larger range do not fit a bigint, so they are counted in units, like doubles."""
@@ -272,13 +273,12 @@ class OwnRows(ABC):
     def _sum(self, one: BoundAggregate, scale: int) -> PersonColumn:
         bounds = one.bounds
         assert bounds is not None and one.argument is not None, "of a sum"
-        low = bounds.lo * _MOST_ADDED_UP if bounds.lo < 0 else bounds.lo
-        high = bounds.hi * _MOST_ADDED_UP if bounds.hi > 0 else bounds.hi
-        whole = bounds.integral and max(-low, high) <= _WHOLE
+        ranked, added = (_times(bounds, most) for most in (_MOST_RANKED, MOST_ROWS))
+        whole = bounds.integral and max(-added[0], added[1]) <= _WHOLE
         total, unit = _units(one, scale)
         value = cast_sql(total, "BIGINT") if whole else cast_sql(_quotient((total, unit), _number(1)), "DOUBLE")
         column = self._named("bigint" if whole else "double precision", nullable=True)
-        return PersonColumn(column, value, ColumnPolicy(range=(low, high)))
+        return PersonColumn(column, value, ColumnPolicy(range=ranked, added=added))
 
     def _extreme(self, node: exp.Expr, call: exp.Expr) -> PersonColumn:
         """Bind MIN or MAX of numbers, dates and timestamps; its range is the argument's."""
@@ -309,6 +309,11 @@ class OwnRows(ABC):
             declared = self._scope.declared(argument)[1]
             return self._tables.written_type(argument), copied(scalar.sql), declared
         return *typed_sql(scalar, scalar.sql), declared_of(scalar)
+
+
+def _times(bounds: Bounds, rows: int) -> tuple[float, float]:
+    """The range of a sum of one to so many values."""
+    return bounds.lo * (rows if bounds.lo < 0 else 1), bounds.hi * (rows if bounds.hi > 0 else 1)
 
 
 class PersonRows(OwnRows):

@@ -66,12 +66,16 @@ def bind_predicate(node: exp.Expr, scope: Names) -> exp.Expr:
     return _Binder(scope).predicate(node)
 
 
-def bind_measure(node: exp.Expr, scope: Names, given: Sequence[exp.Expr] = ()) -> tuple[exp.Expr, Bounds]:
+def bind_measure(
+    node: exp.Expr, scope: Names, given: Sequence[exp.Expr] = (), *, adds: bool = True
+) -> tuple[exp.Expr, Bounds]:
     """Bind the argument of SUM: SQL of a double, never NaN, and the bounds that a weight needs.
 
+    Args:
+      adds: is it summed? Otherwise sums per person have their shorter range.
     Raises: SensitivityUnbounded that names all columns without a range; otherwise as `bind_scalar`.
     """
-    binder = _given(scope, given)
+    binder = replace(_given(scope, given), _adds=adds)
     scalar = settle(binder.scalar(node), SqlType(Family.NUMERIC), binder)
     sql, bounds = scalar.measured()
     if bounds is not None and not bounds.weighable:
@@ -93,12 +97,14 @@ class _Binder:
     Attributes:
       _tests: is it part of a condition? Conditions read the table's values, in the declared range or not.
       _bounded: in a condition, do doubles keep their declared ranges nevertheless?
+      _adds: is it the argument of SUM?
     """
 
     _scope: Names
     _known: Known = field(default_factory=dict)
     _tests: bool = False
     _bounded: bool = False
+    _adds: bool = False
 
     @property
     def zone(self) -> str:
@@ -172,7 +178,12 @@ class _Binder:
             dates = None if self._tests else declared.dates
             return Scalar(node, kind, found, declared=dates)
         known = self._known.get(column_ref(found), ())
-        within = declared.range or span(known) or (declared.extent if self._tests else None)
+        within = (
+            (self._adds and declared.added)
+            or declared.range
+            or span(known)
+            or (declared.extent if self._tests else None)
+        )
         missing = ((name, node),) if within is None else ()
         low, high = within or (0.0, 0.0)
         if self._tests and not self._bounded and kind.family is Family.FLOAT and not missing:

@@ -101,6 +101,8 @@ class ColumnPolicy:
         date, and a text of another form is NULL. With hours, as `YYYY-MM-DD HH24:MI:SS`, it is a timestamp. A
         list has several forms; no text may state two dates.
       extent: the ends that a computed column has by its type, on which conditions rely; nothing is clamped to them.
+      added: of a sum per person: what it is clamped to before it is summed. Ranks and group keys need the shorter
+        `range`.
     """
 
     range: tuple[float, float] | None = None
@@ -112,6 +114,7 @@ class ColumnPolicy:
     discover: bool | None = None
     format: str | tuple[str, ...] | None = None
     extent: tuple[float, float] | None = None
+    added: tuple[float, float] | None = None
 
     @property
     def forms(self) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from sqlglot import exp, parse
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
+from planner.binding.limit_offset import output_name
 from planner.errors import PlannerError, UnsupportedSQL
 from planner.parsing.grammar import Refusal, check_grammar, unknown_construct
 from planner.parsing.lexer import lex
@@ -114,12 +115,25 @@ def check_allowed(outer: exp.Query, tokens: Sequence[Token], dialect: Dialect) -
     _check_names(tokens)
     check_grammar(outer, tokens, refused)
     check_series(outer)
+    if dialect == "duckdb":
+        _check_cases(outer)
     for series in outer.find_all(exp.ExplodingGenerateSeries):
         if not isinstance(series.parent, (exp.Table, exp.Lateral)):
             hint = "write constants as its ends, such as DATE '2024-01-01'"
             raise UnsupportedSQL(
                 "generate_series with computed ends is not supported", hint=hint, at=series.args["start"]
             )
+
+
+def _check_cases(outer: exp.Query) -> None:
+    """Refuse two columns whose names differ only in case: DuckDB would read one for the other."""
+    for select in outer.find_all(exp.Select):
+        names: dict[str, str] = {}
+        for item in select.expressions:
+            name = "" if item.is_star else output_name(item)
+            if names.setdefault(name.lower(), name) != name:
+                message = f"the columns {names[name.lower()]!r} and {name!r} differ only in case"
+                raise UnsupportedSQL(message, hint="give one of them another name", at=item)
 
 
 def _check_names(tokens: Sequence[Token]) -> None:

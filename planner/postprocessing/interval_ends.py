@@ -83,6 +83,7 @@ class NoisyColumns:
       floored: of these, those shown as 0 at the least.
       whole: of these, whole numbers.
       keys: columns that together identify a row of an answer; no entry where none do.
+      added: of these, counts and sums, which are 0 where there is no row.
     """
 
     all: Mapping[str, frozenset[str]]
@@ -90,12 +91,15 @@ class NoisyColumns:
     floored: Mapping[str, frozenset[str]] = field(default_factory=dict)
     whole: Mapping[str, frozenset[str]] = field(default_factory=dict)
     keys: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    added: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 def add_interval_ends(outer: exp.Query, noisy: NoisyColumns) -> ShownIntervals:
     """Append the ends of the intervals to a statement's select list, in place."""
     selects = _stacked(outer)
     lineage = _Lineage(outer, noisy)
+    of_groups = _of_groups(outer, lineage)  # before the sums of ends stand there
+    chosen = any(_is_chosen(node, lineage) for node in nodes(outer) if isinstance(node, exp.Select))
     columns = list(enumerate(zip(*([item.unalias() for item in one.expressions] for one in selects), strict=False)))
     floored: list[int] = []
     found: list[tuple[int, list[_Interval]]] = []
@@ -120,17 +124,19 @@ def add_interval_ends(outer: exp.Query, noisy: NoisyColumns) -> ShownIntervals:
         tuple({place: None for place, one in ends if any(name.startswith(_JOINT) for name in one.noisy)}),
         tuple(floored),
         tuple(keys),
-        _of_groups(outer),
-        any(_is_chosen(node, lineage) for node in nodes(outer) if isinstance(node, exp.Select)),
+        of_groups,
+        chosen,
     )
 
 
-def _of_groups(outer: exp.Query) -> Literal["", "window", "aggregate"]:
+def _of_groups(outer: exp.Query, lineage: _Lineage) -> Literal["", "window", "aggregate"]:
     """How the statement depends on the number of groups (`ShownIntervals.of_groups`)."""
     found: Literal["", "window", "aggregate"] = ""
     for node in nodes(outer):
         select = node.find_ancestor(exp.Select)
-        if not isinstance(node, exp.AggFunc) or isinstance(node, _ADDED) or select is None:
+        if not isinstance(node, exp.AggFunc) or select is None:
+            continue
+        if isinstance(node, exp.Sum) and _is_nothing_without_rows(node.this, select, lineage):
             continue
         if any(is_relation(table) for table in select.find_all(exp.Table)) or outer.args.get("with_"):
             if not isinstance(node.find_ancestor(exp.Window, exp.Select), exp.Window):
@@ -151,7 +157,25 @@ def _is_chosen(select: exp.Select, lineage: _Lineage) -> bool:
     return any(lineage.is_noisy(named.get(tree.name, tree) if _is_name(tree) else tree, select) for tree in meant)
 
 
-_ADDED = (exp.Sum, exp.LogicalOr, exp.LogicalAnd)
+def _is_nothing_without_rows(tree: exp.Expr, select: exp.Select, lineage: _Lineage) -> bool:
+    """Is it 0 or NULL where counts and sums are 0?"""
+    if isinstance(tree, exp.Column):
+        meant = lineage.meant(tree, select)
+        return lineage.is_among(lineage.added, tree, select) or (
+            meant is not None and _is_nothing_without_rows(*meant, lineage)
+        )
+    if isinstance(tree, exp.Null) or written_number(tree) == 0:
+        return True
+    some, parts = all, list[exp.Expr]()
+    if isinstance(tree, (exp.Paren, exp.Neg, exp.Cast, exp.Nullif, exp.Sum, exp.Div)):
+        parts = [tree.this]
+    elif isinstance(tree, exp.Mul):
+        some, parts = any, [tree.left, tree.right]
+    elif isinstance(tree, (exp.Add, exp.Sub, exp.Coalesce)):
+        parts = [tree.this, *(tree.expressions if isinstance(tree, exp.Coalesce) else [tree.expression])]
+    elif isinstance(tree, exp.Case):
+        parts = [*(one.args["true"] for one in tree.args["ifs"]), tree.args.get("default") or exp.Null()]
+    return bool(parts) and some(_is_nothing_without_rows(part, select, lineage) for part in parts)
 
 
 def _stacked(query: exp.Expr) -> list[exp.Select]:
@@ -231,8 +255,12 @@ def _is_whole(tree: exp.Expr, select: exp.Select, lineage: _Lineage) -> bool:
     """Is it made of whole numbers, some of them noisy, by operators that keep them whole?"""
     if isinstance(tree, exp.Column):
         return lineage.is_among(lineage.whole, tree, select)
-    if isinstance(tree, (exp.Paren, exp.Neg, exp.Window, exp.Sum, exp.Max, exp.Min, exp.Lag, exp.Lead)):
-        return _is_whole(tree.this, select, lineage)
+    if isinstance(tree, (exp.Paren, exp.Neg, exp.Window, exp.Sum, exp.Max, exp.Min)):
+        return not tree.expressions and _is_whole(tree.this, select, lineage)
+    if isinstance(tree, (exp.Lag, exp.Lead)):
+        default = tree.args.get("default")
+        fits = default is None or (isinstance(default, exp.Literal) and default.is_int)
+        return fits and _is_whole(tree.this, select, lineage)
     if isinstance(tree, (exp.Add, exp.Sub, exp.Coalesce, exp.Greatest, exp.Least)):
         parts = tree.expressions if isinstance(tree, exp.Func) else [tree.expression]
         noisy = [one for one in (tree.this, *parts) if not (isinstance(one, exp.Literal) and one.is_int)]
@@ -288,7 +316,7 @@ def _is_plain(select: exp.Select) -> bool:
 class _Lineage:
     def __init__(self, outer: exp.Query, noisy: NoisyColumns) -> None:
         self._noisy, self._sums, self._keys = noisy.all, noisy.sums, noisy.keys
-        self.floored, self.whole = noisy.floored, noisy.whole
+        self.floored, self.whole, self.added = noisy.floored, noisy.whole, noisy.added
         self._joint = 0
         everywhere = nodes(outer)
         stars = any(
@@ -364,7 +392,8 @@ class _Lineage:
         if ends is None:
             return None
         self._joint += 1
-        return _Interval(*ends, frozenset({f"{_JOINT}{self._joint}"}))
+        low, high = (exp.Paren(this=end) for end in ends)
+        return _Interval(low, high, frozenset({f"{_JOINT}{self._joint}"}))
 
     def _is_single(self, select: exp.Select) -> bool:
         """Is it over one answer alone, directly or through subqueries?"""
@@ -445,10 +474,17 @@ class _Lineage:
         name = fold(column.this)
         if isinstance(item, exp.Table) and is_relation(item):
             return name in columns.get(item.name, frozenset())
-        body = self._body(item)
-        named = [one for one in body.expressions if output_name(one) == name] if body is not None else []
-        tree = named[0].unalias() if len(named) == 1 else None
-        return body is not None and isinstance(tree, exp.Column) and self.is_among(columns, tree, body)
+        meant = self.meant(column, select)
+        tree, body = meant or (None, select)
+        return isinstance(tree, exp.Column) and self.is_among(columns, tree, body)
+
+    def meant(self, column: exp.Column, select: exp.Select) -> tuple[exp.Expr, exp.Select] | None:
+        """Return the expression that a column of a subquery is, and that subquery."""
+        source = self._source(column, select)
+        body = None if source is None else self._body(source[1])
+        items = [] if body is None else [one for one in body.expressions if not one.is_star]
+        named = [one.unalias() for one in items if output_name(one) == fold(column.this)]
+        return None if body is None or len(named) != 1 else (named[0], body)
 
     def is_noisy(self, tree: exp.Expr, select: exp.Select, inside_windows: bool = False) -> bool:
         """Is an expression over a SELECT's FROM computed from noisy columns?
@@ -456,18 +492,11 @@ class _Lineage:
         Args:
           inside_windows: of the columns of subqueries, those alone that are computed over other rows.
         """
-        for node in nodes(tree):
-            if not isinstance(node, exp.Column):
-                continue
-            if not inside_windows and self.is_among(self._noisy, node, select):
+        for column in [node for node in nodes(tree) if isinstance(node, exp.Column)]:
+            if not inside_windows and self.is_among(self._noisy, column, select):
                 return True
-            source = self._source(node, select)
-            body = None if source is None else self._body(source[1])
-            if body is None:
-                continue
-            named = [one for one in body.expressions if not one.is_star and output_name(one) == fold(node.this)]
-            named = [one for one in named if not inside_windows or holds(one, exp.Window)]
-            if any(self.is_noisy(one.unalias(), body) for one in named):
+            meant = self.meant(column, select)
+            if meant is not None and (not inside_windows or holds(meant[0], exp.Window)) and self.is_noisy(*meant):
                 return True
         return False
 

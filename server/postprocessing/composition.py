@@ -302,6 +302,7 @@ class Composer:
             {name: _names(_floored(plan)) for name, plan in plans.items()},
             {name: _names(one for one in found if one.type == "int8") for name, found in noisy.items()},
             _identifying(answers, plans),
+            {name: _names(_own_sums(outputs, None)) for name, outputs in answers.items()},
         )
         check_counted_groups(outer, columns)
         guard_divisions(outer)

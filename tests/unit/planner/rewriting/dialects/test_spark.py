@@ -94,7 +94,7 @@ def test_a_refusal_names_the_engine_and_those_that_answer() -> None:
     schema = _files(tpch_schema())
     for condition, hint in (
         ("o_comment ILIKE '%a'", "PostgreSQL and DuckDB (parquet:///) answer it as it stands"),
-        ("l_quantity / 3 > 1", "; PostgreSQL"),
+        ("l_quantity / 3 > l_discount", "; PostgreSQL"),
     ):
         sql = f"SELECT count(*) FROM lineitem JOIN orders ON l_orderkey = o_orderkey WHERE {condition}"
         with pytest.raises(UnsupportedSQL, match="Spark") as refused:
