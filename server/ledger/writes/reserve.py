@@ -70,11 +70,17 @@ system that is short of memory may end the proxy together with the worker that h
 WINDOW_MS = 24 * 3_600_000
 """How long a failure counts."""
 
+CLAIM_MS = 3_600_000
+"""How long a reservation counts as a question under way. A proxy that could not write how one ended leaves it open."""
+
 _FAILED = f"SELECT number, kind, content FROM entries WHERE {FAILURES} AND at_ms > ?"
 
 _ENABLED = f"SELECT number, content FROM entries WHERE {ACTS_OF_KIND} ORDER BY number DESC LIMIT 1000"
 
-_UNDER_WAY = "SELECT instance, analyst FROM charges WHERE state = 'reserved' AND repeats IS NULL"
+_UNDER_WAY = (
+    "SELECT c.instance, c.analyst FROM charges c JOIN entries e ON e.number = c.entry"
+    " WHERE c.state = 'reserved' AND c.repeats IS NULL AND e.at_ms > ?"
+)
 
 _HINT = (
     "nothing was charged; ask the administrator: the log has the reason, and `noisegate analyst enable` lets you ask"
@@ -93,7 +99,7 @@ def asked_failures(journal: Journal, store: Store, charge: Charge) -> Callable[[
     """
     failed = journal.writing.asked(_FAILED, journal.at_ms - WINDOW_MS)
     enabled = journal.writing.asked(_ENABLED, EntryKind.ENABLED)
-    under_way = journal.writing.asked(_UNDER_WAY)
+    under_way = journal.writing.asked(_UNDER_WAY, journal.at_ms - CLAIM_MS)
 
     def check() -> None:
         lifted: dict[str, int] = {}
@@ -370,7 +376,10 @@ _PAID = (
     " AND (number = ? OR repeats = ?) LIMIT 1"
 )
 
-_OPEN = "SELECT DISTINCT instance FROM charges WHERE state = 'reserved' AND answer_key = ? AND instance <> ?"
+_OPEN = (
+    "SELECT DISTINCT c.instance FROM charges c JOIN entries e ON e.number = c.entry"
+    " WHERE c.state = 'reserved' AND c.answer_key = ? AND c.instance <> ? AND e.at_ms > ?"
+)
 
 
 def claim_all(journal: Journal, store: Store, charges: Sequence[Charge]) -> tuple[Reservation, ...]:
@@ -415,10 +424,11 @@ def _is_done(journal: Journal, charge: Charge) -> bool:
 
 def _is_under_way(journal: Journal, store: Store, charge: Charge) -> bool:
     """Is a live proxy answering it? Questions within one process are coordinated by `single_flight`."""
-    which, values = " AND repeats IS NULL", list[object]()
+    which, values = " AND c.repeats IS NULL", list[object]()
     if charge.repeats is not None:
-        which, values = " AND repeats = ? AND analyst = ?", [charge.repeats, charge.analyst]
-    rows = journal.writing.rows(_OPEN + which, charge.answer_key, journal.instance, *values)
+        which, values = " AND c.repeats = ? AND c.analyst = ?", [charge.repeats, charge.analyst]
+    since = journal.at_ms - CLAIM_MS
+    rows = journal.writing.rows(_OPEN + which, charge.answer_key, journal.instance, since, *values)
     lives = _lives(journal, store)
     return any(lives(instance) for (instance,) in rows)
 

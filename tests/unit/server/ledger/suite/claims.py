@@ -13,7 +13,7 @@ from server.answers.cached_answers import CachedAnswers, Served, Wanted
 from server.answers.encoding import encoded
 from server.answers.released import Released
 from server.backends.columns import Domain
-from server.errors import BudgetExhausted
+from server.errors import BudgetExhausted, SettledBefore
 from server.ledger.analyst import key_hash
 from server.ledger.charge import Reservation
 from server.ledger.ledger import Ledger
@@ -67,11 +67,24 @@ class Claims(LedgerCase):
         """A question may take as long as the policy allows, and each of its parts after the others."""
         other = reopen()
         assert claim(ledger, charge(0.1, answer_key="one")) is not None
-        clock.seconds += 86_400.0
+        clock.seconds += 1_800.0
         assert claim(other, charge(0.1, answer_key="one")) is None
         ledger.close()
         assert soon(lambda: claim(other, charge(0.1, answer_key="one"))) is not None
         assert other.budget("ada").epsilon_left == 0.8
+
+    def test_a_question_whose_end_was_not_written_is_free_after_an_hour(
+        self, ledger: Ledger, reopen: Reopen, clock: Clock
+    ) -> None:
+        """As after an outage of the ledger, with a proxy that lives. Of two answers one leaves all the same."""
+        other = reopen()
+        first = claim(ledger, charge(0.1, answer_key="one"))
+        clock.seconds += 3_601.0
+        second = claim(other, charge(0.1, answer_key="one"))
+        assert first is not None and second is not None
+        other.commit(second, b"noisy")
+        with pytest.raises(SettledBefore):
+            ledger.commit(first, b"noisier")
 
     def test_an_answer_is_sold_again_once_to_each(self, ledger: Ledger, reopen: Reopen) -> None:
         ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0)
