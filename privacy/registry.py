@@ -269,23 +269,23 @@ def _l2_clip(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
 
 
 def _joint_scale(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
-    from privacy.mechanisms.bound_first import bound_test, bound_thresholds, left_by_test
+    from privacy.mechanisms.bound_first import ENOUGH, bound_test, bound_thresholds, left_by_test
     from privacy.mechanisms.budget import PureBudget
     from privacy.mechanisms.clip import Clip
-    from privacy.mechanisms.joint_scale import FINER, JOINT_CHARGE, ScaledSum
+    from privacy.mechanisms.joint_scale import ENOUGH_JOINTLY, FINER, JOINT_CHARGE, ScaledSum
     from privacy.mechanisms.sums import Centre, Deviation, Products
 
     def scaled(one: Sum) -> ScaledSum:
         small = isinstance(one.around, Centre | Deviation)  # beside its bound, as it should be
         tested = one.bound is not None and len(one.thresholds) > 1 and not small
         budget = PureBudget(left_by_test(one.epsilon) if tested else one.epsilon)
-        charge = 1.0 if one.alone else JOINT_CHARGE
+        charge, enough = (1.0, ENOUGH) if one.alone else (JOINT_CHARGE, ENOUGH_JOINTLY)
         chosen = Clip(budget, one.thresholds, _selection(one), charge=charge, less=one.less)
         if one.bound is None or not tested:
             return ScaledSum(chosen, one.around, alone=one.alone)
         at = one.bound << (FINER if isinstance(one.around, Products) else 0)
         direct = replace(chosen, thresholds=bound_thresholds(at))
-        test = bound_test(one.epsilon, at)
+        test = bound_test(one.epsilon, at, enough=enough)
         return ScaledSum(chosen, one.around, direct, test, one.epsilon, one.alone)
 
     return tuple(map(scaled, of.sums))

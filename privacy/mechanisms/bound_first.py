@@ -51,7 +51,7 @@ def bound_thresholds(bound: int) -> Thresholds:
 class BoundTest:
     """Test whether a sum is large beside the noise of its public bound. It releases one bit.
 
-    The test compares the sum truncated at Delta with max(ENOUGH Delta / epsilon', n Delta / MEAN_OF_BOUND). epsilon'
+    The test compares the sum truncated at Delta with max(enough Delta / epsilon', n Delta / MEAN_OF_BOUND). epsilon'
     is the release's, and n the number of units that add to the sum, for tuples with one owner. An added unit adds
     between 0 and Delta to the sum, and between 0 and Delta / MEAN_OF_BOUND to the other side. So the difference moves
     by at most (1 + gap) Delta, and noise of that sensitivity makes it epsilon-DP (`ThresholdNoise`). In steps: the
@@ -64,12 +64,14 @@ class BoundTest:
       releasing: > 0, the release's epsilon if the sum is large enough.
       thresholds: its one threshold Delta.
       gap: eta, the solver's constant relative gap.
+      enough: how many times the noise of the release the sum has to be.
     """
 
     epsilon: Fraction
     releasing: Fraction
     thresholds: Thresholds
     gap: float = 0.0
+    enough: float = ENOUGH
 
     def __post_init__(self) -> None:
         if len(self.thresholds) != 1:
@@ -85,7 +87,7 @@ class BoundTest:
     @cached_property
     def least(self) -> int:
         """The least noisy sum that passes, in steps. Public."""
-        return math.ceil(Fraction(ENOUGH) * self.level.tau_units / (self.releasing * self.level.step))
+        return math.ceil(Fraction(self.enough) * self.level.tau_units / (self.releasing * self.level.step))
 
     def passes(self, values: Ints, entropy: Entropy, units: Ints | None = None) -> Bools:
         """Decide which sums are large.
@@ -209,6 +211,7 @@ def bound_test(
     gap: float = 0.0,
     groups_per_unit: int | None = 1,
     n_groups: int = 1,
+    enough: float = ENOUGH,
 ) -> BoundTest:
     """The test of one group's sum, with its share of the epsilon of test and release. Public.
 
@@ -216,10 +219,11 @@ def bound_test(
       epsilon: of the test and the release, in all groups together.
       bound: Delta, in normalised weight.
       gap, groups_per_unit, n_groups: as of `BoundFirst`.
+      enough: as of `BoundTest`.
     """
     parts = epsilon * TEST_SHARE * DOWN, left_by_test(epsilon)
     share, left = (group_epsilon(part, groups_per_unit, n_groups) for part in parts)
-    return BoundTest(share, left, bound_thresholds(bound), gap)
+    return BoundTest(share, left, bound_thresholds(bound), gap, enough)
 
 
 def left_by_test(epsilon: float) -> float:

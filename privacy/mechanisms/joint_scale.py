@@ -28,6 +28,12 @@ JOINT_CHARGE = 3.0
 quotient less than noise does. Chosen by hand from 1, 3 and 8, over averages by ward of a skewed hospital; `make
 benchmark NAME=grouped` measures it on other populations."""
 
+ENOUGH_JOINTLY = 20.0
+"""How many times the noise at its public bound a sum has to be to be released there. It is less than for a single
+sum, since one sum's threshold clips what its units add to all, and a few hundred people cannot choose one.
+Chosen by hand from 15, 20 and 40, over the deviation of generated patients' numbers of visits; `make benchmark
+NAME=statistics` measures it."""
+
 OPPOSED = 0.25
 """The part assumed missing of what overlooked people have around a mean: what some have above it others have below.
 By `make benchmark NAME=trust`."""

@@ -213,8 +213,8 @@ class ExceedanceScores:
     """Integer scores by how many units exceed each threshold, in steps of 1 / GRID of a unit.
 
     Sensitivity: GRID, exactly (docs/mathematics.md, section 6.3). A unit that comes or goes moves every n_j by 0 or
-      1, in one direction; all else is public or 1-Lipschitz. For several groups together, n_j is the sum over the
-      groups divided by L0, rounded down to a step; a unit is in at most L0 of them.
+      1, in one direction, but the last, which is 0; all else is public or 1-Lipschitz. For several groups together,
+      n_j is the sum over the groups divided by L0, rounded down to a step; a unit is in at most L0 of them.
 
     M of k doublings is (ln(rarity) (k + first) + growth max(0, k - 1)^2 / 2) 2 / eps_1, at most 2 farthest / eps_1.
     With the noise of eps_1, a threshold that is k doublings too large is as rare as that.
@@ -264,11 +264,13 @@ class ExceedanceScores:
         """Score every threshold.
 
         Args:
-          exceedances: (G, L) int64 >= 0, how many units exceed each threshold.
+          exceedances: (G, L) int64 >= 0, how many units exceed each threshold. Those above the largest do not count,
+            or all thresholds would be alike where everybody exceeds it.
         Returns: (G, L) int64 in [0, GRID * MAX_SCORE].
         Cost: G L^2 integer operations.
         """
         counts = np.minimum(exceedances, _MOST * self.reached) * GRID // self.reached
+        counts[:, -1] = 0
         scores = np.maximum(counts - math.ceil(self.price * GRID), 0)
         for below in range(len(self.thresholds) - 1):
             above = scores[:, below + 1 :]

@@ -113,6 +113,15 @@ def test_a_count_that_moves_by_two_is_seen() -> None:
     assert np.abs(halved(twice) - halved(once)).max() == GRID, "in two groups it does"
 
 
+@given(st.integers(50, 100_000), st.integers(2, 8))
+def test_where_everybody_exceeds_the_largest_threshold_it_is_the_best(people: int, most: int) -> None:
+    """A policy's `clip` may be below what everybody has. Scores that are alike would leave the choice to noise."""
+    thresholds = Thresholds(0, most - 1)
+    scores = ExceedanceScores(thresholds, 2.0, 1.0, 8.0, 0.15, 0.2, 5.0)
+    (found,) = scores(np.full((1, len(thresholds)), people)).tolist()
+    assert found[-1] == 0 and min(found[:-1]) >= (people - 2) * GRID
+
+
 @given(st.integers(1, MOST_GROUPS), vectors, vectors, vectors, st.integers(0, len(THRESHOLDS) - 1))
 @settings(max_examples=examples(60, 600))
 @example(6, [BIG, 0, 0, 0, 0, 0, 0], [0] + [BIG] * 6, [1] * 7, 80)
