@@ -206,7 +206,12 @@ def release_at_one_scale(
         if isinstance(one.around, Products):
             answers[row] = _around_other_means(answers[row], one.around, answers)
         overlooked = people + found.clip.doubt(tuples.n_groups)
-        answers[row] = _lacking_around(answers[row], overlooked, answers[one.around.count])
+        count, opposed = answers[one.around.count], OPPOSED
+        if isinstance(one.around, Deviation) and one.chosen.less is None:
+            # No row lacks more than the mean of its column, so a longer threshold clips on one side alone.
+            mean = float(answers[one.around.centre].values[0])
+            opposed = 1.0 if found.clip.thresholds.taus[found.level] >= mean * count.tau.max() else OPPOSED
+        answers[row] = _lacking_around(answers[row], opposed * overlooked, count)
     return tuple(answers[row] for row in range(len(sums)))
 
 
@@ -230,7 +235,7 @@ def _lacking_around(answer: NoisyAnswer, people: float, count: NoisyAnswer) -> N
     rows = np.maximum(count.values, 0.0)
     overlooked = CLIPPED_SHARE * people
     everybody = overlooked >= rows.sum() / count.tau.max()
-    most = np.full_like(rows, 2.0) if everybody else OPPOSED * overlooked * answer.tau / max(1.0, rows.sum())
+    most = np.full_like(rows, 2.0) if everybody else overlooked * answer.tau / max(1.0, rows.sum())
     lacks = np.minimum(most, 2.0) * rows
     signal = np.divide(CLIPPED_SHARE * np.abs(answer.values), lacks, out=np.zeros_like(rows), where=lacks > 0)
     return replace(answer, signal=signal if people else np.full_like(rows, np.inf))
