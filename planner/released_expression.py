@@ -194,6 +194,17 @@ def _added(expression: ReleasedExpression) -> tuple[int, ...]:
     return tuple(values) if len(values) == len(expression.arguments) else ()
 
 
+def range_of_mean(value: ReleasedExpression) -> tuple[float, float] | None:
+    """The declared range that a mean is moved into, rounded or not; None for other values."""
+    while isinstance(value, Apply) and value.operator == "round":
+        value = value.arguments[0]
+    if not (isinstance(value, Apply) and value.operator == "within"):
+        return None
+    least, most = (end.value for end in value.arguments[1:] if isinstance(end, Given))
+    assert isinstance(least, int | float) and isinstance(most, int | float), "a range of numbers"
+    return least, most
+
+
 def within_no_range(expression: ReleasedExpression) -> ReleasedExpression:
     """Strip a range: return the value of `within`, or any other expression as it is."""
     if isinstance(expression, Apply) and expression.operator == "within":

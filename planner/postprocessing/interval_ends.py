@@ -254,9 +254,11 @@ def _is_floored(tree: exp.Expr, select: exp.Select, lineage: _Lineage) -> bool:
 def _is_whole(tree: exp.Expr, select: exp.Select, lineage: _Lineage) -> bool:
     """Is it made of whole numbers, some of them noisy, by operators that keep them whole?"""
     if isinstance(tree, exp.Column):
-        return lineage.is_among(lineage.whole, tree, select)
+        return not tree.is_star and lineage.is_among(lineage.whole, tree, select)
     if isinstance(tree, (exp.Paren, exp.Neg, exp.Window, exp.Sum, exp.Max, exp.Min)):
         return not tree.expressions and _is_whole(tree.this, select, lineage)
+    if isinstance(tree, exp.Subquery) and isinstance(tree.this, exp.Select) and len(tree.this.expressions) == 1:
+        return _is_whole(tree.this.expressions[0].unalias(), tree.this, lineage)
     if isinstance(tree, (exp.Lag, exp.Lead)):
         default = tree.args.get("default")
         fits = default is None or (isinstance(default, exp.Literal) and default.is_int)
@@ -270,18 +272,38 @@ def _is_whole(tree: exp.Expr, select: exp.Select, lineage: _Lineage) -> bool:
 
 def name_columns(outer: exp.Query, noisy: NoisyColumns) -> None:
     """Name a statement's columns as PostgreSQL does, and cast counts and their sums to bigint, in place."""
-    select: exp.Expr = outer
-    while isinstance(select, (exp.SetOperation, exp.Subquery)):
-        select = select.this
-    if not isinstance(select, exp.Select):
-        return
     lineage = _Lineage(outer, noisy)
+    selects = _each_select(outer)
+    width = len(selects[0].expressions) if selects else 0
+    same = all(len(one.expressions) == width and not _has_star(one) for one in selects[1:])
+    whole = [
+        same and all(_is_whole(one.expressions[place].unalias(), one, lineage) for one in selects)
+        for place in range(width)
+    ]
+    for select in selects if same and not any(map(_has_star, selects)) else selects[:1]:
+        _name_columns(select, whole)
+
+
+def _has_star(select: exp.Select) -> bool:
+    return any(item.is_star for item in select.expressions)
+
+
+def _each_select(query: exp.Expr) -> list[exp.Select]:
+    """Return the SELECTs whose rows a statement shows."""
+    if isinstance(query, exp.SetOperation):
+        return [*_each_select(query.this), *_each_select(query.expression)]
+    if isinstance(query, exp.Subquery):
+        return _each_select(query.this)
+    return [query] if isinstance(query, exp.Select) else []
+
+
+def _name_columns(select: exp.Select, whole: Sequence[bool]) -> None:
     items = []
     group = select.args.get("group")
     keys = [] if group is None else list(group.expressions)
-    for number, item in enumerate(select.expressions, 1):
+    for number, (item, is_whole) in enumerate(zip(select.expressions, whole, strict=True), 1):
         tree = item.unalias()
-        if not item.is_star and _is_whole(tree, select, lineage):
+        if is_whole:
             # a key is the column, which other items may show, and not its cast
             keys = [copied(tree) if isinstance(key, exp.Literal) and key.this == str(number) else key for key in keys]
             known = isinstance(tree, exp.Column)

@@ -13,6 +13,7 @@ import numpy as np
 from planner.errors import StatementTooComplex, UnsupportedSQL
 from planner.limits import MAX_PUBLIC_BYTES, MAX_PUBLIC_ROWS
 from planner.postprocessing.write_outer import OuterStatement
+from planner.sql.datetimes import zoned_text
 from planner.sql.sql_types import ResultType
 from server.errors import ComputationFailed
 from server.query import Cell, text_bytes
@@ -133,7 +134,11 @@ def _real(value: float | None) -> Cell:
     return value if value is None else float(str(np.float32(value)))
 
 
-_MADE: Mapping[ResultType, Callable[[Any], Cell]] = {"numeric": _numeric, "float4": _real}
+def _zoned(value: str | None) -> Cell:
+    return None if value is None else zoned_text(value)
+
+
+_MADE: Mapping[ResultType, Callable[[Any], Cell]] = {"numeric": _numeric, "float4": _real, "timestamptz": _zoned}
 
 _DOUBLE_DIGITS = 14
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 from planner.errors import PlannerError
 from planner.postprocessing.interval_ends import ShownIntervals
 from planner.postprocessing.write_outer import Cell
-from planner.released_expression import is_noisy
+from planner.released_expression import is_noisy, range_of_mean
 from planner.reuse.outline import REUSABLE
 from planner.sql.sql_types import NUMBERS
 from server.backends.public_rows import Computed
@@ -53,10 +53,14 @@ _ARE_CACHED = "its answers were charged and are cached: compute less with them, 
 
 
 def relation_rows(question: Question, response: QueryResponse) -> list[tuple[Cell, ...]]:
-    """Return an answer's rows for the SELECT around it: its cells, and the ends of its intervals."""
-    noisy = [place for place, output in enumerate(question.plan.display.outputs) if is_noisy(output)]
+    """Return an answer's rows for the SELECT around it: its cells, and the ends of its intervals.
+
+    A mean that may be any value of its range has no ends: it may be of no row.
+    """
+    outputs = enumerate(question.plan.display.outputs)
+    noisy = [(place, range_of_mean(output.expression)) for place, output in outputs if is_noisy(output)]
     return [
-        (*row, *(end for place in noisy for end in _ends(intervals[place])))
+        (*row, *(end for place, within in noisy for end in _ends(intervals[place], within)))
         for row, intervals in response.as_released()
     ]
 
@@ -86,8 +90,10 @@ def after_charges() -> Iterator[list[str]]:
         raise
 
 
-def _ends(interval: Interval | None) -> tuple[float | None, float | None]:
-    return (None, None) if interval is None else (interval.low, interval.high)
+def _ends(interval: Interval | None, within: tuple[float, float] | None) -> tuple[float | None, float | None]:
+    low, high = (None, None) if interval is None else (interval.low, interval.high)
+    is_any = within is not None and low is not None and high is not None and low <= within[0] and high >= within[1]
+    return (None, None) if is_any else (low, high)
 
 
 def computed_response(

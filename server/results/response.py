@@ -15,7 +15,15 @@ from planner.limits import check_cells, most_groups
 from planner.plan import Centre, Plan, Products, Release, normalised
 from planner.planning.contribution_bounds import CLIPPING, amount_of
 from planner.planning.mechanism_choice import CENTRED
-from planner.released_expression import Apply, Given, KeyValue, Output, ReleasedExpression, ReleasedValue, RowCount
+from planner.released_expression import (
+    Apply,
+    KeyValue,
+    Output,
+    ReleasedExpression,
+    ReleasedValue,
+    RowCount,
+    range_of_mean,
+)
 from planner.sql.datetimes import moment_text
 from planner.sql.sql_types import MEASURED, NUMBERS, ResultType
 from privacy.noisy_answer import CLIPPED_SHARE, NoisyAnswer
@@ -422,13 +430,8 @@ def _says_nothing(
     value: ReleasedExpression, low: NDArray[np.float64], high: NDArray[np.float64]
 ) -> NDArray[np.bool_]:
     """Per row: is it a mean that may be any value of its declared range, as of a group with nearly no rows?"""
-    while isinstance(value, Apply) and value.operator == "round":
-        value = value.arguments[0]
-    if not (isinstance(value, Apply) and value.operator == "within"):
-        return np.zeros(len(low), np.bool_)
-    least, most = (end.value for end in value.arguments[1:] if isinstance(end, Given))
-    assert isinstance(least, int | float) and isinstance(most, int | float), "a range of numbers"
-    return (low <= least) & (high >= most)
+    within = range_of_mean(value)
+    return np.zeros(len(low), np.bool_) if within is None else (low <= within[0]) & (high >= within[1])
 
 
 def _clipped_rows(

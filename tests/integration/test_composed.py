@@ -170,6 +170,39 @@ def test_sums_and_differences_of_counts_are_whole_numbers(pipeline: Pipeline) ->
     assert all(isinstance(cell, int) for row in answer.rows for cell in row[:6] if cell is not None)
 
 
+def test_counts_below_one_another_and_as_values_are_whole_numbers(pipeline: Pipeline) -> None:
+    one = "SELECT count(*) FROM customer WHERE c_acctbal > 0"
+    below = _asked(
+        pipeline, f"SELECT 'a' AS w, count(*) AS n FROM customer UNION ALL SELECT 'b', ({one})", epsilon=1.0
+    )
+    beside = _asked(pipeline, f"SELECT ({one}) AS some, ({one}) + 1 AS more", epsilon=1.0)
+    assert [column.type for column in (*below.columns, *beside.columns)] == ["text", "int8", "int8", "int8"]
+    later = _asked(pipeline, f"SELECT lag(n, 1, 0.5) OVER (ORDER BY s) FROM ({BY_SEGMENT}) AS t", epsilon=1.0)
+    assert later.rows[0] == (0.5,), "a default that is no whole number"
+
+
+def test_ends_of_sums_are_divided_as_the_sum_is(pipeline: Pipeline) -> None:
+    """And what is added to each group, which may have no row, is said to be of groups."""
+    total = _asked(pipeline, f"WITH v AS ({BY_SEGMENT}) SELECT sum(n) AS a, sum(n) / 12 AS b, -sum(n) AS c FROM v")
+    a, b, c = total.intervals[0]
+    assert a is not None and b is not None and c is not None
+    assert None not in (a.low, a.high, b.low, b.high)
+    assert (b.low, b.high) == pytest.approx((a.low / 12, a.high / 12))
+    assert (c.low, c.high) == pytest.approx((-a.high, -a.low))
+    assert total.low_precision == (False,)
+
+
+def test_names_that_differ_in_case_alone_are_refused_in_files(pipeline: Pipeline) -> None:
+    """DuckDB reads one for the other; PostgreSQL tells them apart."""
+    sql = 'WITH v AS (SELECT c_mktsegment AS s, count(*) AS "N", sum(c_acctbal) AS n FROM customer GROUP BY 1)'
+    sql += ' SELECT s, "N", n, rank() OVER (ORDER BY n) FROM v'
+    if pipeline.backend.dialect == "duckdb":
+        with pytest.raises(UnsupportedSQL, match="differ only in case"):
+            _asked(pipeline, sql)
+    else:
+        assert all(row[1] != row[2] for row in _asked(pipeline, sql).rows)
+
+
 def test_it_is_said_where_noise_chooses_rows(pipeline: Pipeline) -> None:
     """By a condition on a rank, or by LIMIT; and not by a condition on a group key, or on the number itself."""
     ranked = f"SELECT s, n, row_number() OVER (ORDER BY n DESC) AS r FROM ({BY_SEGMENT}) AS t"

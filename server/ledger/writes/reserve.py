@@ -71,7 +71,7 @@ WINDOW_MS = 24 * 3_600_000
 """How long a failure counts."""
 
 CLAIM_MS = 3_600_000
-"""How long a reservation counts as a question under way. A proxy that could not write how one ended leaves it open."""
+"""How long a reservation counts as under way. A proxy that could not write how a question ended leaves it open."""
 
 _FAILED = f"SELECT number, kind, content FROM entries WHERE {FAILURES} AND at_ms > ?"
 
