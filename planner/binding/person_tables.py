@@ -58,8 +58,9 @@ MOST_ROWS = 1 << 19
 It is a power of two, so weights are divided exactly, and it is below the size of a computed group domain.
 """
 
-_MOST_RANKED = 1024
-"""A sum per person has so many times the range of its argument where it is ranked or a group key."""
+_MOST_RANKED, _MOST_REAL = 1 << 10, 1 << 14
+"""A sum per person has so many times the range of its argument where it is ranked or a group key; and where it is
+added up, unless the argument is whole. A weight has so many digits that a longer range would cost precision."""
 
 _EXACT_BITS = 40
 
@@ -273,7 +274,8 @@ class OwnRows(ABC):
     def _sum(self, one: BoundAggregate, scale: int) -> PersonColumn:
         bounds = one.bounds
         assert bounds is not None and one.argument is not None, "of a sum"
-        ranked, added = (_times(bounds, most) for most in (_MOST_RANKED, MOST_ROWS))
+        most = MOST_ROWS if bounds.integral else _MOST_REAL
+        ranked, added = _times(bounds, _MOST_RANKED), _times(bounds, most)
         whole = bounds.integral and max(-added[0], added[1]) <= _WHOLE
         total, unit = _units(one, scale)
         value = cast_sql(total, "BIGINT") if whole else cast_sql(_quotient((total, unit), _number(1)), "DOUBLE")

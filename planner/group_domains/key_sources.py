@@ -193,10 +193,11 @@ class KeySources:
             source = self._public[other[0]]
             if column_type(source.entry.table, other[1]).family is kind.family:
                 return source, other
-        return self._referenced(column, table) or self._within(column)
+        return self._referenced(column, table, name) or self._within(column)
 
     def _within(self, column: ColumnRef) -> tuple[Source, ColumnRef] | None:
-        """The rows of a public table inside a per-person subquery, if the column takes its values from one of theirs.
+        """The rows of a public table inside a per-person subquery, if the column takes its values from one of theirs,
+        or from a foreign key to them.
 
         Rows of the subquery have no other values, and perhaps NULL. Keys of one table share the rows. Values that a
         window or an extreme takes do not, because they may be of different rows.
@@ -206,8 +207,10 @@ class KeySources:
             return None
         entry, name, place = origin
         owned = ownership(self._schema, self._policy).may_show_owned(entry.table.name)
-        if owned or entry.is_released or not self._policy.is_public(entry.table.name):
+        if entry.is_released:
             return None
+        if owned or not self._policy.is_public(entry.table.name):
+            return self._referenced(column, entry.table, name)
         fresh = f"i{len(self._inner)}"  # generated aliases look different
         may_miss = self.may_be_null(column)
         rows = PublicRows(BoundTable(fresh, entry.name, entry.table), may_miss)
@@ -234,14 +237,14 @@ class KeySources:
             return None
         return first if len(found) == 1 else (first[0], first[1], f"{place}_{name}")
 
-    def _referenced(self, column: ColumnRef, table: Table) -> tuple[Source, ColumnRef] | None:
-        """The key of the public table that a foreign key on this column references."""
+    def _referenced(self, column: ColumnRef, table: Table, name: str) -> tuple[Source, ColumnRef] | None:
+        """The key of the public table that a foreign key of the table references by the column's values."""
         graph = ownership(self._schema, self._policy)
         for key in graph.foreign_keys(table.name):
             public = self._policy.is_public(key.references) and not graph.may_show_owned(key.references)
-            if key.columns == (column[1],) and public:
+            if key.columns == (name,) and public:
                 parent = self._schema.tables[key.references]
-                if column_type(parent, key.key[0]).family is column_type(table, column[1]).family:
+                if column_type(parent, key.key[0]).family is column_type(table, name).family:
                     null = self.declared(column).null_group and self.may_be_null(column)
                     alias = f"d{len(self._found)}"  # generated aliases look different
                     rows = PublicRows(BoundTable(alias, alias, parent), null)

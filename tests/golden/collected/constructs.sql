@@ -218,3 +218,16 @@ SELECT order_id % 7 AS k, count(*), sum(order_id % 100) AS n FROM orders GROUP B
 
 -- [halves] Two halves of the people by their number.
 SELECT CASE WHEN mod(customer_id, 2) = 0 THEN 'a' ELSE 'b' END AS variant, count(*) FROM customers GROUP BY 1;
+
+-- [referenced_keys] Keys of a public table that rows inside a subquery per person reference.
+SELECT product_id, count(*) AS buyers, sum(q) AS bought
+FROM (SELECT o.customer_id, i.product_id, sum(i.quantity) AS q
+      FROM orders o JOIN order_items i ON i.order_id = o.order_id
+      WHERE o.customer_id IS NOT NULL GROUP BY 1, 2) p
+GROUP BY product_id;
+
+-- [referenced_by_some] The same where the reference may be NULL, and only the first row of each person counts.
+SELECT department_id, count(*) AS n
+FROM (SELECT employee_id, department_id, row_number() OVER (PARTITION BY employee_id ORDER BY hire_date) AS r
+      FROM employees WHERE department_id IS NOT NULL) t
+WHERE r = 1 GROUP BY department_id;
