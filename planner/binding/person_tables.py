@@ -58,7 +58,7 @@ MOST_ROWS = 1 << 19
 It is a power of two, so weights are divided exactly, and it is below the size of a computed group domain.
 """
 
-_MOST_RANKED, _MOST_REAL = 1 << 10, 1 << 14
+_MOST_RANKED, _MOST_REAL = 1 << 10, 1 << 12
 """A sum per person has so many times the range of its argument where it is ranked or a group key; and where it is
 added up, unless the argument is whole. A weight has so many digits that a longer range would cost precision."""
 
