@@ -235,7 +235,7 @@ class SnapshotBackend(ABC, Generic[C]):
                 # Over no rows, the plan may omit tables that the statement reads otherwise.
                 self._check(connection, statement)
                 with self._streamed(connection, sql) as arriving:
-                    return Computed(columns, public_rows(arriving, kinds))
+                    return Computed(columns, public_rows(arriving, kinds, computed=True))
             except self.valueless as error:
                 raise not_computed(statement, _said(error)) from error
 

@@ -85,12 +85,14 @@ def not_computed(statement: OuterStatement, reason: str) -> ComputationFailed:
     return ComputationFailed(f"the outer SELECT around the noisy answers failed: {reason}", hint=hint)
 
 
-def public_rows(arriving: Iterable[Sequence[Any]], types: Sequence[ResultType]) -> Rows:
+def public_rows(arriving: Iterable[Sequence[Any]], types: Sequence[ResultType], *, computed: bool = False) -> Rows:
     """Convert streamed rows to cells, up to the limits of an answer.
 
+    Args:
+      computed: are they of `shown_sql`? Then moments with a zone are texts without it.
     Raises: StatementTooComplex beyond MAX_PUBLIC_ROWS or MAX_PUBLIC_BYTES.
     """
-    made = [_MADE.get(kind) for kind in types]
+    made = [_zoned if computed and kind == "timestamptz" else _MADE.get(kind) for kind in types]
     rows: list[tuple[Cell, ...]] = []
     size = 0
     coming = iter(arriving)
@@ -138,7 +140,7 @@ def _zoned(value: str | None) -> Cell:
     return None if value is None else zoned_text(value)
 
 
-_MADE: Mapping[ResultType, Callable[[Any], Cell]] = {"numeric": _numeric, "float4": _real, "timestamptz": _zoned}
+_MADE: Mapping[ResultType, Callable[[Any], Cell]] = {"numeric": _numeric, "float4": _real}
 
 _DOUBLE_DIGITS = 14
 
