@@ -236,7 +236,9 @@ def _no_domain(key: BoundKey, sources: KeySources, delta: float) -> SensitivityU
     if any(map(sources.is_per_person, key.columns)):
         message = f"the possible values of the group key {names} are not public, or too many"
         ways = "write n <= 20 in WHERE, or GROUP BY LEAST(n, 20) or CASE WHEN ... THEN 'label' END"
-        if dated:
+        if not (dated or key.type.is_number):
+            ways = "list its values in WHERE, or group by CASE WHEN ... THEN 'label' END"
+        elif dated:
             ways = "narrow its days by WHERE or HAVING; or ask the administrator for a range of the column behind it"
     elif isinstance(key.value, exp.Column):
         message = f"the possible values of the group key {names} are not public"
@@ -251,7 +253,8 @@ def _no_domain(key: BoundKey, sources: KeySources, delta: float) -> SensitivityU
     if is_selectable(key, sources):
         message, hint = f"{message}, and partition selection needs a delta", f"{way_to_a_delta(delta)}; or {ways}"
     else:
-        hint = f"{ways}; or for `discover = true`, which needs a delta"
+        asked = "" if "ask the administrator" in ways else "ask the administrator "
+        hint = f"{ways}; or {asked}for `discover = true`, which needs a delta"
     return SensitivityUnbounded(message, hint=hint, position=key.position)
 
 
