@@ -211,7 +211,7 @@ def release_at_one_scale(
             # No row lacks more than the mean of its column, so a longer threshold clips on one side alone.
             mean = float(answers[one.around.centre].values[0])
             opposed = 1.0 if found.clip.thresholds.taus[found.level] >= mean * count.tau.max() else OPPOSED
-        answers[row] = _lacking_around(answers[row], opposed * overlooked, count)
+        answers[row] = _lacking_around(answers[row], overlooked, count, opposed)
     return tuple(answers[row] for row in range(len(sums)))
 
 
@@ -226,7 +226,7 @@ def _lacking(answer: NoisyAnswer, people: float, total: Floats) -> NoisyAnswer:
     return replace(answer, signal=signal)
 
 
-def _lacking_around(answer: NoisyAnswer, people: float, count: NoisyAnswer) -> NoisyAnswer:
+def _lacking_around(answer: NoisyAnswer, people: float, count: NoisyAnswer, opposed: float) -> NoisyAnswer:
     """The same for a sum around a mean, which may be 0: a group lacks its part of all rows.
 
     If as many may be overlooked as there are people by the count, each row may be anything. A sum of n rows then
@@ -235,7 +235,7 @@ def _lacking_around(answer: NoisyAnswer, people: float, count: NoisyAnswer) -> N
     rows = np.maximum(count.values, 0.0)
     overlooked = CLIPPED_SHARE * people
     everybody = overlooked >= rows.sum() / count.tau.max()
-    most = np.full_like(rows, 2.0) if everybody else overlooked * answer.tau / max(1.0, rows.sum())
+    most = np.full_like(rows, 2.0) if everybody else opposed * overlooked * answer.tau / max(1.0, rows.sum())
     lacks = np.minimum(most, 2.0) * rows
     signal = np.divide(CLIPPED_SHARE * np.abs(answer.values), lacks, out=np.zeros_like(rows), where=lacks > 0)
     return replace(answer, signal=signal if people else np.full_like(rows, np.inf))
