@@ -157,6 +157,13 @@ class Clip(OneChoice):
             return 0.0
         return self.selection.doubt(self._noise_price(n_groups), float(self._selecting))
 
+    def doubt_by_distance(self, n_groups: int) -> float:
+        """How many people a choice may overlook if they have far more than the threshold; 0 if none is chosen."""
+        if len(self.thresholds) == 1:
+            return 0.0
+        price, selecting = self._noise_price(n_groups), float(self._selecting)
+        return self.selection.doubt_by_distance(price, selecting, self.thresholds)
+
     def _scores(self, n_groups: int) -> ExceedanceScores:
         return self.selection.exceedance_scores(self.thresholds, self._noise_price(n_groups), float(self._selecting))
 

@@ -34,6 +34,9 @@ sum, since one sum's threshold clips what its units add to all, and a few hundre
 Chosen by hand from 15, 20 and 40, over the deviation of generated patients' numbers of visits; `make benchmark
 NAME=statistics` measures it."""
 
+_LOW = 2.0**-6
+"""Deviations below this part of the range are rarer than a choice among too few people that ends far too low."""
+
 OPPOSED = 0.25
 """The part assumed missing of what overlooked people have around a mean: what some have above it others have below.
 By `make benchmark NAME=trust`."""
@@ -207,10 +210,14 @@ def release_at_one_scale(
             answers[row] = _around_other_means(answers[row], one.around, answers)
         overlooked = people + found.clip.doubt(tuples.n_groups)
         count, opposed = answers[one.around.count], OPPOSED
+        tau = found.clip.thresholds.taus[found.level]
+        low = _LOW**2 * 2.0**FINER if isinstance(one.around, Products) else _LOW
+        if tau < low and count.values.sum() <= found.clip.doubt_by_distance(tuples.n_groups):
+            overlooked = np.inf
         if isinstance(one.around, Deviation) and one.chosen.less is None:
             # No row lacks more than the mean of its column, so a longer threshold clips on one side alone.
             mean = float(answers[one.around.centre].values[0])
-            opposed = 1.0 if found.clip.thresholds.taus[found.level] >= mean * count.tau.max() else OPPOSED
+            opposed = 1.0 if tau >= mean * count.tau.max() else OPPOSED
         answers[row] = _lacking_around(answers[row], overlooked, count, opposed)
     return tuple(answers[row] for row in range(len(sums)))
 

@@ -58,6 +58,28 @@ def test_a_number_beside_an_average_is_released_by_itself() -> None:
     assert scaled.values[0] == pytest.approx(_PEOPLE, abs=50)
 
 
+def _collapsed(seed: int) -> tuple[bool, bool]:
+    """Of ten classes of twenty grades at a small epsilon: is the threshold far too low, and are all rows marked?"""
+    people = 200
+    fine = Thresholds(-20, 0)
+    count, centre, left = (Clip(PureBudget(0.15), one) for one in (Thresholds(0, 0), fine, fine))
+    sums = [ScaledSum(count), ScaledSum(centre, Centre(0)), ScaledSum(left, Deviation(1, 0))]
+    members = np.arange(people, dtype=np.int32)
+    grades = np.where(members % 2 == 0, ONE // 4, ONE)
+    weights = np.stack([np.full(people, ONE), grades, grades]).astype(np.int64)
+    ends = np.arange(0, people + 1, 20)
+    tuples = CodedJoinTuples(members[None], ends, ends, weights, (1, 1), members)
+    rest = release_at_one_scale(sums, tuples, SimulatedEntropy(seed=seed))[2]
+    return float(rest.tau[0]) < 2.0**-10, bool(rest.may_be_clipped.all())
+
+
+def test_where_everybody_may_be_overlooked_every_row_is_marked() -> None:
+    """Such an answer is the centre in every group, with next to no noise."""
+    found = [_collapsed(seed) for seed in range(40)]
+    assert sum(low for low, _ in found) >= 10, "the test sees what it is about"
+    assert all(marked for low, marked in found if low)
+
+
 def _holds(seed: int) -> bool:
     """Does the interval of a sum of squares around a poor mean hold the squares around the true mean, which are 0?"""
     people = 300
