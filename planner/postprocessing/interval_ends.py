@@ -305,7 +305,8 @@ def _name_columns(select: exp.Select, whole: Sequence[bool]) -> None:
         tree = item.unalias()
         if is_whole:
             # a key is the column, which other items may show, and not its cast
-            keys = [copied(tree) if isinstance(key, exp.Literal) and key.this == str(number) else key for key in keys]
+            here = exp.Literal.number(number)
+            keys = [copied(tree) if key == here else key for key in keys]
             known = isinstance(tree, exp.Column)
             tree = exp.Cast(this=tree, to=exp.DataType.build("BIGINT"))
             if known:

@@ -35,7 +35,8 @@ Chosen by hand from 15, 20 and 40, over the deviation of generated patients' num
 NAME=statistics` measures it."""
 
 _LOW = 2.0**-6
-"""Deviations below this part of the range are rarer than a choice among too few people that ends far too low."""
+"""Deviations below this part of the range are rarer than a choice among too few people that ends far too low. Chosen
+by hand; `make benchmark NAME=unmarked` measures what is marked."""
 
 OPPOSED = 0.25
 """The part assumed missing of what overlooked people have around a mean: what some have above it others have below.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -11,6 +12,7 @@ from planner.errors import InvalidSetting
 from planner.sql.sql_types import ResultType
 from server.answers.work import Compose, ListGroups, Measure, Work
 from server.backends.duckdb import DuckdbBackend
+from server.ledger.ledger import Ledger
 from server.pipeline import Pipeline
 from server.workers.pool import WorkerLimits, WorkerPool
 from tests.golden.collected.more.worlds import WORLDS, known, outcomes, rows, statements, tables
@@ -45,8 +47,8 @@ def workers() -> Iterator[WorkerPool]:
 def test_a_driver_is_told_the_columns_that_it_gets(world: str, workers: WorkerPool, tmp_path: Path) -> None:
     """What Describe says before anything is charged is what the answer has, and the database takes what is around."""
     file = DuckdbBackend(in_file(tmp_path / "tables.duckdb", [*tables(world), *rows(world)]), NAMESPACE)
-    ledger = MemoryLedger({"ada": 1e6})
-    pipeline = Pipeline(known(world)[0], file.schema(), file, ledger, workers)  # type: ignore[arg-type]
+    ledger = cast("Ledger", MemoryLedger({"ada": 1e6}))
+    pipeline = Pipeline(known(world)[0], file.schema(), file, ledger, workers)
     for name, one in sampled(list(statements(world).items()), 15):
         work = found(one.sql, pipeline).found
         if work is not None:
