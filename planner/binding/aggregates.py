@@ -25,7 +25,7 @@ from sqlglot import exp
 
 from planner.binding.bound_query import BoundAggregate
 from planner.binding.conditions import is_null
-from planner.binding.limit_offset import construct_name
+from planner.binding.output_names import construct_name
 from planner.binding.scope import Scope
 from planner.errors import AmbiguousFunction, InvalidSyntax, SensitivityUnbounded, UnsupportedSQL
 from planner.expressions.bind_scalar import bind_measure, bind_predicate, bind_scalar

@@ -27,9 +27,10 @@ from planner.binding.derived_columns import is_star, meant_sql
 from planner.binding.flattened import Flattened, check_connected
 from planner.binding.from_clause import bind_rows, may_be_per_person
 from planner.binding.group_keys import GroupKeys, distinct_as_groups
-from planner.binding.limit_offset import output_name, row_count
+from planner.binding.limit_offset import row_count
 from planner.binding.outer_joins import check_beside_public
 from planner.binding.outer_select import OuterSelect, counts_all, inner_answer
+from planner.binding.output_names import output_name
 from planner.binding.placeholders import replace_clock
 from planner.binding.released_select import ReleasedBinder, ReleasedClauses, check_released_moments
 from planner.binding.scope import Scope, Tables

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from sqlglot import exp
 
-from planner.binding.limit_offset import output_name
+from planner.binding.output_names import output_name
 from planner.binding.scope import Meaning, Scope
 from planner.errors import (
     InvalidSyntax,

@@ -13,7 +13,8 @@ from sqlglot import exp
 
 from planner.binding.bound_query import BoundQuery
 from planner.binding.group_keys import distinct_as_groups, meant_key
-from planner.binding.limit_offset import construct_name, output_name, row_count
+from planner.binding.limit_offset import row_count
+from planner.binding.output_names import construct_name, output_name
 from planner.binding.released_select import Released, ReleasedArithmetic, ReleasedClauses
 from planner.errors import StatementTooComplex, UnknownColumn, UnsupportedSQL, did_you_mean
 from planner.limits import MAX_OUTPUTS

@@ -26,7 +26,7 @@ from planner.binding.aggregates import Aggregates, check_typed, nested_aggregate
 from planner.binding.bound_query import BoundAggregate, BoundKey, BoundQuery, BoundTable, PersonColumn, PersonTable
 from planner.binding.derived_columns import refuse_clauses
 from planner.binding.group_keys import GroupKeys, distinct_as_groups
-from planner.binding.limit_offset import output_name
+from planner.binding.output_names import output_name
 from planner.binding.scope import Scope, Tables
 from planner.errors import UnsupportedSQL
 from planner.expressions.bind_scalar import bind_predicate, bind_scalar

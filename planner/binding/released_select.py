@@ -12,7 +12,7 @@ from sqlglot import exp
 from planner.binding.aggregates import Aggregates
 from planner.binding.bound_query import BoundQuery
 from planner.binding.group_keys import GroupKeys, constant_place
-from planner.binding.limit_offset import construct_name, output_name
+from planner.binding.output_names import construct_name, output_name
 from planner.errors import UnknownColumn, UnreadableValue, UnsupportedSQL
 from planner.expressions.datetimes import interval_seconds
 from planner.released_expression import (

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from planner.binding.limit_offset import output_name
+from planner.binding.output_names import output_name
 from planner.errors import InvalidSyntax, UnsupportedSQL
 from planner.sql.trees import copied, fold, from_items, holds, named_as, nodes, own_name, position_of, select_within
 

@@ -19,7 +19,7 @@ from sqlglot import exp
 
 from planner.binding.bound_query import PersonColumn
 from planner.binding.derived_columns import refuse_clauses
-from planner.binding.limit_offset import output_name
+from planner.binding.output_names import output_name
 from planner.binding.person_tables import MOST_ROWS, OwnRows
 from planner.binding.scope import Scope, Tables
 from planner.errors import InvalidSyntax, UnsupportedSQL

@@ -6,7 +6,7 @@ keywords, whose positions the library's tree drops.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any, ClassVar
 
@@ -111,6 +111,9 @@ LABEL = "label"
 
 _MAX_LABEL = 60
 
+WRITTEN = "written"
+"""Metadata key of a function that a column is named after: its name as PostgreSQL spells the one that was written."""
+
 _NEVER_KEYWORDS = frozenset(
     {TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING, TokenType.NUMBER, TokenType.COMMA, TokenType.DOT,
      TokenType.L_PAREN, TokenType.R_PAREN, TokenType.EQ, TokenType.LT, TokenType.GTE, TokenType.STAR, TokenType.DASH}
@@ -132,6 +135,9 @@ def mark_keywords(select: exp.Query, tokens: Sequence[Token], sql: str) -> None:
     for node in found:
         if isinstance(node, exp.AggFunc):
             _mark_label(node, places.get(node.meta.get("start", -1), 0), tokens, sql)
+    for one in (select, *found):
+        for item in one.expressions if isinstance(one, exp.Select) else ():
+            _mark_name(item, places, tokens)
     clauses = [node for node in found if not isinstance(node, exp.AggFunc)]
     for node in sorted(
         clauses, key=lambda node: isinstance(node, exp.Select)
@@ -158,6 +164,24 @@ def _mark_label(node: exp.AggFunc, start: int, tokens: Sequence[Token], sql: str
         groups -= depth == 0 and tokens[end].token_type is TokenType.R_PAREN
     text = " ".join(sql[tokens[start].start : tokens[end].end + 1].lower().split())
     (node.parent if filtered and node.parent is not None else node).meta[LABEL] = text[:_MAX_LABEL]
+
+
+def _mark_name(item: exp.Expr, places: Mapping[int, int], tokens: Sequence[Token]) -> None:
+    """Add the written name to the function after which PostgreSQL names a column; the library has one for several."""
+    while isinstance(item, (exp.Paren, exp.Filter, exp.Window, exp.WithinGroup, exp.Cast, exp.Case)):
+        inside = item.args.get("default") if isinstance(item, exp.Case) else item.this
+        if inside is None:
+            return
+        item = inside
+    place = places.get(item.meta.get("start", -1))
+    if place is None or not isinstance(item, (exp.Func, exp.Mod)):
+        return
+    name, after = tokens[place].text.lower(), tokens[place + 1 : place + 2]
+    if not after or after[0].token_type is not TokenType.L_PAREN:
+        return
+    if name == "trim":
+        name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(item.args.get("position")), "btrim")
+    item.meta[WRITTEN] = name
 
 
 def function_name(node: exp.Func, tokens: Sequence[Token]) -> tuple[str, int | None]:
@@ -220,7 +244,7 @@ def postgres_parser() -> PostgresParser:
 
 def _date_part(extract: exp.Expr) -> exp.Expr:
     cast = cast_sql(extract, "DOUBLE PRECISION")
-    cast.meta[DATE_PART] = True
+    cast.meta[WRITTEN] = "date_part"
     return cast
 
 
@@ -278,7 +302,3 @@ def _made_interval(args: list[exp.Expr]) -> exp.Expr:
     name, count = counted[0]
     unit = exp.Interval(this=exp.Literal.string("1"), unit=exp.var(_MADE_OF[name]))
     return exp.Mul(this=exp.Paren(this=count), expression=unit)
-
-
-DATE_PART = "date_part"
-"""Metadata key of a cast that the analyst wrote as date_part."""

@@ -19,7 +19,7 @@ from sqlglot import exp, parse
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from planner.binding.limit_offset import output_name
+from planner.binding.output_names import output_name
 from planner.errors import PlannerError, UnsupportedSQL
 from planner.parsing.grammar import Refusal, check_grammar, unknown_construct
 from planner.parsing.lexer import lex

@@ -27,7 +27,7 @@ from sqlglot import exp
 
 from planner.binding.from_clause import may_be_per_person
 from planner.binding.group_keys import distinct_as_groups
-from planner.binding.limit_offset import output_name
+from planner.binding.output_names import output_name
 from planner.binding.person_tables import grouped_select
 from planner.binding.scope import table_reference
 from planner.binding.windowed_rows import first_rows, windowed_select, windows_apart

@@ -23,7 +23,7 @@ from functools import reduce
 
 from sqlglot import exp
 
-from planner.binding.limit_offset import output_name
+from planner.binding.output_names import output_name
 from planner.errors import StatementTooComplex
 from planner.postprocessing.composed import MAX_PARTS, NotComposed
 from planner.postprocessing.released_core import ADDS_UP, CARRIED, LEVELS, alike, filtered, meant_key

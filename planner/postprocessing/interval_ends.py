@@ -15,8 +15,8 @@ from typing import Literal
 
 from sqlglot import exp
 
-from planner.binding.limit_offset import output_name
 from planner.binding.outer_select import equals_noisy_refused
+from planner.binding.output_names import output_name
 from planner.errors import UnsupportedSQL
 from planner.expressions.predicates import conjuncts
 from planner.postprocessing.composed import HIGH, LOW, is_relation

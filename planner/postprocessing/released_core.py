@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from planner.binding.limit_offset import output_name
+from planner.binding.output_names import output_name
 from planner.parsing.postgres_parser import LABEL
 from planner.postprocessing.beside_answers import BesideAnswers
 from planner.postprocessing.composed import NotComposed

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from planner.binding.limit_offset import output_name
+from planner.binding.output_names import output_name
 from planner.errors import UnsupportedSQL
 from planner.expressions.predicates import conjuncts
 from planner.plan import Plan

@@ -17,7 +17,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.annotate_types import annotate_types
 from sqlglot.optimizer.simplify import simplify
 
-from planner.binding.limit_offset import output_name
+from planner.binding.output_names import output_name
 from planner.errors import StatementTooComplex, UnsupportedSQL
 from planner.parsing.lists import MAX_SERIES
 from planner.schema import Dialect

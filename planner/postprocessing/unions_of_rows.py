@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from planner.binding.limit_offset import output_name
+from planner.binding.output_names import output_name
 from planner.postprocessing.composed import NotComposed
 from planner.sql.trees import copied, fold, from_items, holds, named_as, named_sql, nodes
 

@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from planner.binding.aggregates import check_typed
 from planner.binding.group_keys import determined
-from planner.binding.limit_offset import construct_name
+from planner.binding.output_names import construct_name
 from planner.binding.scope import Source
 from planner.errors import InvalidSyntax, UnsupportedSQL
 from planner.expressions import arithmetic, casts, numeric_functions

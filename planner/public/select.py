@@ -13,7 +13,8 @@ from sqlglot import exp
 from planner.binding.derived_columns import SCHEMAS, named, within_view
 from planner.binding.from_clause import CommonTable, is_comma
 from planner.binding.group_keys import constant_place, meant_key
-from planner.binding.limit_offset import default_name, row_count
+from planner.binding.limit_offset import row_count
+from planner.binding.output_names import output_name
 from planner.binding.scope import Meaning, Source
 from planner.errors import AmbiguousColumn, InvalidSyntax, StatementTooComplex, UnsupportedSQL
 from planner.expressions.scalar import Scalar, wrap
@@ -276,7 +277,7 @@ class _Select:
                 yield _output(name, self._binder.value(column))
             return
         node = item.unalias()
-        name = fold(item.args["alias"]) if isinstance(item, exp.Alias) else _name(node)
+        name = output_name(item)
         yield _output(name, self._binder.value(node))
 
     def _order(
@@ -346,19 +347,6 @@ def _output(name: str, value: Scalar) -> _Output:
         zoned = exp.AtTimeZone(this=wrap(value.sql), zone=exp.Literal.string("UTC"))
         return _Output(name, zoned, SqlType(Family.TIMESTAMPTZ))
     return _Output(name, value.sql, value.type)
-
-
-def _name(node: exp.Expr) -> str:
-    """Return PostgreSQL's name of a column; a scalar subquery is named like its column."""
-    inner = node
-    while isinstance(inner, (exp.Subquery, exp.Paren)):
-        inner = inner.this
-    if isinstance(inner, exp.SetOperation):
-        return _name(inner.this)
-    if isinstance(inner, exp.Select) and inner.expressions:
-        item: exp.Expr = inner.expressions[0]
-        return fold(item.args["alias"]) if isinstance(item, exp.Alias) else _name(item)
-    return default_name(inner)
 
 
 def _clause(select: exp.Select, part: str) -> list[exp.Expr]:

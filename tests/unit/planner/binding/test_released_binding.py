@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlglot import parse_one
 
-from planner.binding.limit_offset import output_name
+from planner.binding.output_names import output_name
 from planner.errors import PlannerError, SensitivityUnbounded, UnsupportedSQL
 from planner.released_expression import Apply, Given, KeyValue, ReleasedExpression, ReleasedValue, SortKey
 from planner.sql.sql_types import ResultType
