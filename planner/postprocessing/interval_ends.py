@@ -10,7 +10,7 @@ docs/mathematics.md, section 9.3.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from sqlglot import exp
@@ -18,18 +18,14 @@ from sqlglot import exp
 from planner.binding.outer_select import equals_noisy_refused
 from planner.binding.output_names import output_name
 from planner.errors import UnsupportedSQL
-from planner.expressions.predicates import conjuncts
 from planner.postprocessing.composed import HIGH, LOW, is_relation
 from planner.postprocessing.joint_noise import Reach, divided, joint_ends, written_number
+from planner.postprocessing.lineage import Lineage, NoisyColumns, is_name, is_plain, place_of
 from planner.postprocessing.total_functions import WHOLE
-from planner.sql.trees import aggregates, bound_column, copied, fold, from_items, holds, named_sql, nodes
+from planner.sql.trees import aggregates, bound_column, copied, fold, holds, named_sql, nodes
 
 _JOINT = "joint "  # with a number, a name that no column has
 
-_Place = tuple[str, str]
-"""A column, with the name of its item of FROM."""
-
-_ITEMS = (exp.Table, exp.Subquery, exp.Values, exp.Unnest)
 _RISING = (exp.Round, exp.Floor, exp.Ceil, exp.Trunc)
 _NUMBER_TYPES = frozenset({"SMALLINT", "INT", "BIGINT", "DECIMAL", "FLOAT", "DOUBLE"})
 
@@ -73,31 +69,11 @@ class _Interval:
         return len(self.noisy) + self.extra
 
 
-@dataclass(frozen=True)
-class NoisyColumns:
-    """The noisy columns of answers, by relation.
-
-    Attributes:
-      all: those with intervals, whose ends are columns of the relation, too.
-      sums: of these, those with noise of their own.
-      floored: of these, those shown as 0 at the least.
-      whole: of these, whole numbers.
-      keys: columns that together identify a row of an answer; no entry where none do.
-      added: of these, counts and sums, which are 0 where there is no row.
-    """
-
-    all: Mapping[str, frozenset[str]]
-    sums: Mapping[str, frozenset[str]]
-    floored: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    whole: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    keys: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    added: Mapping[str, frozenset[str]] = field(default_factory=dict)
-
-
 def add_interval_ends(outer: exp.Query, noisy: NoisyColumns) -> ShownIntervals:
     """Append the ends of the intervals to a statement's select list, in place."""
     selects = _stacked(outer)
-    lineage = _Lineage(outer, noisy)
+    lineage = Lineage(outer, noisy)
+    ends_of = _Ends(lineage)
     of_groups = _of_groups(outer, lineage)  # before the sums of ends stand there
     chosen = any(_is_chosen(node, lineage) for node in nodes(outer) if isinstance(node, exp.Select))
     columns = list(enumerate(zip(*([item.unalias() for item in one.expressions] for one in selects), strict=False)))
@@ -110,7 +86,7 @@ def add_interval_ends(outer: exp.Query, noisy: NoisyColumns) -> ShownIntervals:
             floored.append(place)
         if len(selects) == 1 and (named := lineage.key(*written[0])) is not None:
             keys.append((place, *named))
-        known = [one for tree, select in written if (one := lineage.interval(tree, select)) is not None]
+        known = [one for tree, select in written if (one := ends_of.interval(tree, select)) is not None]
         if len(known) == len(selects) and any(one.noisy for one in known):
             found.append((place, known))
     for number, (_, known) in enumerate(found):
@@ -129,7 +105,7 @@ def add_interval_ends(outer: exp.Query, noisy: NoisyColumns) -> ShownIntervals:
     )
 
 
-def _of_groups(outer: exp.Query, lineage: _Lineage) -> Literal["", "window", "aggregate"]:
+def _of_groups(outer: exp.Query, lineage: Lineage) -> Literal["", "window", "aggregate"]:
     """How the statement depends on the number of groups (`ShownIntervals.of_groups`)."""
     found: Literal["", "window", "aggregate"] = ""
     for node in nodes(outer):
@@ -145,7 +121,7 @@ def _of_groups(outer: exp.Query, lineage: _Lineage) -> Literal["", "window", "ag
     return found
 
 
-def _is_chosen(select: exp.Select, lineage: _Lineage) -> bool:
+def _is_chosen(select: exp.Select, lineage: Lineage) -> bool:
     """Does noise decide which rows it shows, as in `WHERE rank <= 3` and `ORDER BY n LIMIT 3`?"""
     ranked = [one.this for one in (select.args.get("where"), select.args.get("qualify")) if one is not None]
     if any(lineage.is_noisy(tree, select, inside_windows=True) for tree in ranked):
@@ -154,15 +130,15 @@ def _is_chosen(select: exp.Select, lineage: _Lineage) -> bool:
     keys = [] if order is None or select.args.get("limit") is None else order.expressions
     named = {output_name(item): item.unalias() for item in select.expressions if not item.is_star}
     meant = [_meant(key.this, select) for key in keys]
-    return any(lineage.is_noisy(named.get(tree.name, tree) if _is_name(tree) else tree, select) for tree in meant)
+    return any(lineage.is_noisy(named.get(tree.name, tree) if is_name(tree) else tree, select) for tree in meant)
 
 
-def _is_nothing_without_rows(tree: exp.Expr, select: exp.Select, lineage: _Lineage) -> bool:
+def _is_nothing_without_rows(tree: exp.Expr, select: exp.Select, lineage: Lineage) -> bool:
     """Is it 0 or NULL where counts and sums are 0?"""
     if isinstance(tree, exp.Column):
         meant = lineage.meant(tree, select)
-        return lineage.is_among(lineage.added, tree, select) or (
-            meant is not None and _is_nothing_without_rows(*meant, lineage)
+        return lineage.is_among(lineage.noisy.added, tree, select) or (
+            bool(meant) and all(_is_nothing_without_rows(*one, lineage) for one in meant)
         )
     if isinstance(tree, exp.Null) or written_number(tree) == 0:
         return True
@@ -201,13 +177,13 @@ def check_counted_groups(outer: exp.Query, noisy: NoisyColumns) -> None:
         select.args.get("group") or any(aggregates(item)) for select in selects for item in select.expressions
     ):
         return
-    lineage = _Lineage(outer, noisy)
+    lineage = Lineage(outer, noisy)
     for select in selects:
         group = select.args.get("group")
         written = [] if group is None else group.expressions
         grouped = [_meant(key, select) for key in written]
         columns = [(key, meant) for key, meant in zip(written, grouped, strict=True) if isinstance(meant, exp.Column)]
-        uncertain = [(key, one) for key, one in columns if lineage.is_among(noisy.all, one, select)]
+        uncertain = [(key, one) for key, one in columns if lineage.may_be_noisy(one, select)]
         exact = [one for key, one in columns if (key, one) not in uncertain]
         for key, one in uncertain:
             if not lineage.is_determined(one, exact, select):
@@ -227,19 +203,22 @@ def _meant(key: exp.Expr, select: exp.Select) -> exp.Expr:
     return key
 
 
-def _is_compared(node: exp.Expr, noisy: NoisyColumns, lineage: _Lineage, select: exp.Select) -> bool:
+def _is_compared(node: exp.Expr, noisy: NoisyColumns, lineage: Lineage, select: exp.Select) -> bool:
     others = node.expressions if isinstance(node, exp.In) else [node.expression]
     for side, rest in ((node.this, others), *(((node.expression, [node.this]),) if isinstance(node, exp.EQ) else ())):
         column = side.unnest()
-        if isinstance(column, exp.Column) and lineage.is_among(noisy.all, column, select):
+        if isinstance(column, exp.Column) and lineage.may_be_noisy(column, select):
             return bool(rest) and all(written_number(one.unnest()) is not None for one in rest)
     return False
 
 
-def _is_floored(tree: exp.Expr, select: exp.Select, lineage: _Lineage) -> bool:
+def _is_floored(tree: exp.Expr, select: exp.Select, lineage: Lineage) -> bool:
     """Is it made of parts that are not negative, by operators that keep it so?"""
     if isinstance(tree, exp.Column):
-        return lineage.is_among(lineage.floored, tree, select)
+        meant = lineage.meant(tree, select)
+        return lineage.is_among(lineage.noisy.floored, tree, select) or (
+            bool(meant) and all(_is_floored(*one, lineage) for one in meant)
+        )
     if (number := written_number(tree)) is not None:
         return number >= 0
     if isinstance(tree, (exp.Paren, exp.Cast, exp.Nullif, exp.Window, exp.Sum, exp.Avg, *_RISING)):
@@ -251,10 +230,13 @@ def _is_floored(tree: exp.Expr, select: exp.Select, lineage: _Lineage) -> bool:
     return False
 
 
-def _is_whole(tree: exp.Expr, select: exp.Select, lineage: _Lineage) -> bool:
+def _is_whole(tree: exp.Expr, select: exp.Select, lineage: Lineage) -> bool:
     """Is it made of whole numbers, some of them noisy, by operators that keep them whole?"""
     if isinstance(tree, exp.Column):
-        return not tree.is_star and lineage.is_among(lineage.whole, tree, select)
+        if tree.is_star or lineage.is_among(lineage.noisy.whole, tree, select):
+            return not tree.is_star
+        meant = lineage.meant(tree, select)
+        return bool(meant) and all(_is_whole(*one, lineage) for one in meant)
     if isinstance(tree, (exp.Paren, exp.Neg, exp.Window, exp.Sum, exp.Max, exp.Min)):
         return not tree.expressions and _is_whole(tree.this, select, lineage)
     if isinstance(tree, exp.Subquery) and isinstance(tree.this, exp.Select) and len(tree.this.expressions) == 1:
@@ -272,7 +254,7 @@ def _is_whole(tree: exp.Expr, select: exp.Select, lineage: _Lineage) -> bool:
 
 def name_columns(outer: exp.Query, noisy: NoisyColumns) -> None:
     """Name a statement's columns as PostgreSQL does, and cast counts and their sums to bigint, in place."""
-    lineage = _Lineage(outer, noisy)
+    lineage = Lineage(outer, noisy)
     selects = _each_select(outer)
     width = len(selects[0].expressions) if selects else 0
     same = all(len(one.expressions) == width and not _has_star(one) for one in selects[1:])
@@ -319,36 +301,18 @@ def _name_columns(select: exp.Select, whole: Sequence[bool]) -> None:
 
 def expand_stars(outer: exp.Query, noisy: NoisyColumns) -> None:
     """Write the columns that `*` and `t.*` stand for in their place, where subqueries and WITH name all of them."""
-    lineage = _Lineage(outer, noisy)
+    lineage = Lineage(outer, noisy)
     for node in nodes(outer):
         if isinstance(node, exp.Select):
             lineage.expand(node)
 
 
-def _is_plain(select: exp.Select) -> bool:
-    """Does each of its rows come from one row of its FROM?"""
-    if select.args.get("distinct") is not None or select.args.get("group") is not None:
-        return False
-    return not any(
-        isinstance(node, exp.AggFunc) and node.find_ancestor(exp.Window, exp.Select) is select
-        for item in select.expressions
-        for node in nodes(item)
-    )
+class _Ends:
+    """The ends of expressions; `_handed_on` has the columns of subqueries whose ends stand beside them."""
 
-
-class _Lineage:
-    def __init__(self, outer: exp.Query, noisy: NoisyColumns) -> None:
-        self._noisy, self._sums, self._keys = noisy.all, noisy.sums, noisy.keys
-        self.floored, self.whole, self.added = noisy.floored, noisy.whole, noisy.added
+    def __init__(self, lineage: Lineage) -> None:
+        self._lineage, self._noisy = lineage, lineage.noisy
         self._joint = 0
-        everywhere = nodes(outer)
-        stars = any(
-            isinstance(node, exp.Select) and any(item.is_star for item in node.expressions) for node in everywhere
-        )
-        natural = any(isinstance(node, exp.Join) and node.method for node in everywhere)
-        self._nests = not stars and not natural and not any(isinstance(node, exp.SetOperation) for node in everywhere)
-        clause = outer.args.get("with_")
-        self._common = {fold(entry.args["alias"].this): entry for entry in (clause.expressions if clause else ())}
         self._handed_on: dict[tuple[int, str], int] = {}
 
     def interval(self, tree: exp.Expr, select: exp.Select) -> _Interval | None:
@@ -356,77 +320,29 @@ class _Lineage:
         if holds(tree, exp.Window, exp.AggFunc) and (together := self._together(tree, select)) is not None:
             return together
         found = self._monotone(tree, select)
-        if found is not None and isinstance(tree, exp.Column) and found.noisy and not _is_plain(select):
+        if found is not None and isinstance(tree, exp.Column) and found.noisy and not is_plain(select):
             return None  # which row of the group it takes is not known
         return found
 
-    def expand(self, select: exp.Select) -> None:
-        """Write out the stars of a SELECT, after those of the subqueries that it reads."""
-        if any(join.method or join.args.get("using") for join in select.args.get("joins") or []):
-            return
-        items: list[exp.Expr] = []
-        for item in select.expressions:
-            listed = self._listed(item, select) if item.is_star else None
-            items += [item] if listed is None else listed
-        select.set("expressions", items)
-
-    def _listed(self, star: exp.Expr, select: exp.Select) -> list[exp.Expr] | None:
-        """Return the columns behind a star; None if some have no name of their own."""
-        mark, table = (star.this, star.args.get("table")) if isinstance(star, exp.Column) else (star, None)
-        sources = from_items(select)
-        sources = [one for one in sources if table is None or _alias(one) == fold(table)]
-        if not sources or any(mark.args.values()):
-            return None
-        found: list[exp.Expr] = []
-        for source in sources:
-            body = self._body(source)
-            if body is None or not _alias(source) or source.args.get("joins"):
-                return None
-            self.expand(body)
-            names = [output_name(one) for one in body.expressions]
-            named = all(isinstance(one, exp.Alias) or _is_name(one) for one in body.expressions)
-            if not named or len(set(names)) < len(names):
-                return None
-            found += [bound_column(_alias(source), name) for name in names]
-        return found
-
-    def key(self, tree: exp.Expr, select: exp.Select) -> tuple[str, str] | None:
-        """Return the relation and column of an exact column; None for other expressions."""
-        source = self._source(tree, select) if isinstance(tree, exp.Column) and _is_plain(select) else None
-        if source is None or not isinstance(source[1], exp.Table) or not is_relation(source[1]):
-            return None
-        name = fold(tree.this)
-        return None if name in self._noisy.get(source[1].name, frozenset()) else (source[1].name, name)
-
     def _together(self, tree: exp.Expr, select: exp.Select) -> _Interval | None:
         """Return ends by independent noise; None where rows of the answer may repeat."""
-        if not self._is_single(select):
+        if not self._lineage.is_single(select):
             return None
 
         def reach(column: exp.Column) -> Reach | Literal["exact"] | None:
             found = self._column(column, select)
-            if found is None or (found.noisy and not self.is_among(self._sums, column, select)):
+            if found is None or (found.noisy and not self._lineage.is_among(self._noisy.sums, column, select)):
                 return None
             if not found.noisy:
                 return "exact"
-            return _reach(column, found, upward=self.is_among(self.floored, column, select))
+            return _reach(column, found, upward=self._lineage.is_among(self._noisy.floored, column, select))
 
-        ends = joint_ends(tree, reach, grouped=not _is_plain(select))
+        ends = joint_ends(tree, reach, grouped=not is_plain(select))
         if ends is None:
             return None
         self._joint += 1
         low, high = (exp.Paren(this=end) for end in ends)
         return _Interval(low, high, frozenset({f"{_JOINT}{self._joint}"}))
-
-    def _is_single(self, select: exp.Select) -> bool:
-        """Is it over one answer alone, directly or through subqueries?"""
-        clause = select.args.get("from_")
-        if clause is None or select.args.get("joins") or select.args.get("laterals"):
-            return False
-        if isinstance(clause.this, exp.Table) and is_relation(clause.this):
-            return True
-        body = self._body(clause.this)
-        return body is not None and _is_plain(body) and self._is_single(body)
 
     def _monotone(self, tree: exp.Expr, select: exp.Select) -> _Interval | None:
         """Return the ends of an expression that is monotone in the values of one row."""
@@ -463,7 +379,7 @@ class _Lineage:
         """Return the ends of a subquery that is a value of one answer: subqueries for them in its place."""
         body = tree.this
         others = {name for name, value in body.args.items() if value} - {"expressions", "from_", "where"}
-        if others or len(body.expressions) != 1 or not self._is_single(body):
+        if others or len(body.expressions) != 1 or not self._lineage.is_single(body):
             return None
         found = self.interval(body.expressions[0].unalias(), body)
         if found is None:
@@ -488,180 +404,50 @@ class _Lineage:
         low, high = build([copied(one.low) for one in known]), build([copied(one.high) for one in known])
         return _joined(low, high, known)
 
-    def is_among(self, columns: Mapping[str, frozenset[str]], column: exp.Column, select: exp.Select) -> bool:
-        """Is a column one of these columns of relations, unchanged?"""
-        source = self._source(column, select)
-        if source is None:
-            return False
-        _, item = source
-        name = fold(column.this)
-        if isinstance(item, exp.Table) and is_relation(item):
-            return name in columns.get(item.name, frozenset())
-        meant = self.meant(column, select)
-        tree, body = meant or (None, select)
-        return isinstance(tree, exp.Column) and self.is_among(columns, tree, body)
-
-    def meant(self, column: exp.Column, select: exp.Select) -> tuple[exp.Expr, exp.Select] | None:
-        """Return the expression that a column of a subquery is, and that subquery."""
-        source = self._source(column, select)
-        body = None if source is None else self._body(source[1])
-        items = [] if body is None else [one for one in body.expressions if not one.is_star]
-        named = [one.unalias() for one in items if output_name(one) == fold(column.this)]
-        return None if body is None or len(named) != 1 else (named[0], body)
-
-    def is_noisy(self, tree: exp.Expr, select: exp.Select, inside_windows: bool = False) -> bool:
-        """Is an expression over a SELECT's FROM computed from noisy columns?
-
-        Args:
-          inside_windows: of the columns of subqueries, those alone that are computed over other rows.
-        """
-        for column in [node for node in nodes(tree) if isinstance(node, exp.Column)]:
-            if not inside_windows and self.is_among(self._noisy, column, select):
-                return True
-            meant = self.meant(column, select)
-            if meant is not None and (not inside_windows or holds(meant[0], exp.Window)) and self.is_noisy(*meant):
-                return True
-        return False
-
-    def is_determined(self, column: exp.Column, others: Sequence[exp.Column], select: exp.Select) -> bool:
-        """Do other columns fix which row of an answer a column is of, also by the equalities of joins?"""
-        source = self._source(column, select)
-        keys = None if source is None else self._identifying(source[1])
-        if source is None or keys is None:
-            return False
-        known = {self._place(other, select) for other in others}
-        for one, other in [*self._equalities(select), *self._equalities(select)]:  # twice: a = b AND c = a
-            if one in known or other in known:
-                known |= {one, other}
-        return {(source[0], key) for key in keys} <= known
-
-    def _identifying(self, item: exp.Expr) -> frozenset[str] | None:
-        """Return the columns that identify a row of an item of FROM, which is one answer; None if others may."""
-        if isinstance(item, exp.Table) and is_relation(item):
-            return self._keys.get(item.name)
-        body = self._body(item)
-        inner = from_items(body)[0] if body is not None and _is_plain(body) and len(from_items(body)) == 1 else None
-        keys = None if inner is None else self._identifying(inner)
-        if body is None or keys is None:
-            return None
-        keys -= {fold(one.this) for one, other in _equal(body) if _is_name(one) and isinstance(other, exp.Literal)}
-        named = {fold(one.unalias().this): output_name(one) for one in body.expressions if _is_name(one.unalias())}
-        return frozenset(named[key] for key in keys) if keys <= named.keys() else None
-
-    def _equalities(self, select: exp.Select) -> list[tuple[_Place, _Place]]:
-        """Return the pairs of columns that a SELECT equates in ON and in WHERE."""
-        return [
-            (self._place(one, select), self._place(other, select))
-            for one, other in _equal(select)
-            if _is_name(one) and _is_name(other)
-        ]
-
-    def _place(self, column: exp.Expr, select: exp.Select) -> _Place:
-        """Return a column with the name of its item of FROM; an unqualified one of several items has none."""
-        source = self._source(column, select) if isinstance(column, exp.Column) else None
-        return ("" if source is None else source[0], fold(column.this))
-
     def _column(self, column: exp.Column, select: exp.Select) -> _Interval | None:
         """Return the ends of a column of FROM."""
-        source = self._source(column, select)
+        source = self._lineage.source(column, select)
         if source is None or not isinstance(column.this, exp.Identifier):
             return None
         alias, item = source
         name = fold(column.this)
         if isinstance(item, exp.Table) and is_relation(item):
-            if name not in self._noisy.get(item.name, frozenset()):
+            if name not in self._noisy.all.get(item.name, frozenset()):
                 return _Interval(column, column)
             return _Interval(
                 bound_column(alias, f"{name}{LOW}"),
                 bound_column(alias, f"{name}{HIGH}"),
                 frozenset({f"{alias}.{name}"}),
             )
-        return self._within(item, alias, name, column) if self._nests else None
+        return self._within(item, alias, name, column) if self._lineage.nests else None
 
     def _within(self, item: exp.Expr, alias: str, name: str, column: exp.Column) -> _Interval | None:
-        """Return the ends of a column of a subquery or of WITH, whose select list then has them, too."""
-        body = self._body(item)
-        if body is None or not _is_plain(body):
+        """Return the ends of a column of a subquery or of WITH, whose select lists then have them, too."""
+        bodies = self._lineage.bodies(item)
+        place = place_of(name, bodies)
+        if place is None or not all(map(is_plain, bodies)):
             return None
-        named = [one for one in body.expressions if output_name(one) == name]
-        if len(named) != 1:
-            return None
-        if (id(body), name) not in self._handed_on:
-            found = self.interval(named[0].unalias(), body)
-            if found is None:
+        first = id(bodies[0])
+        if (first, name) not in self._handed_on:
+            found = [self.interval(one.expressions[place].unalias(), one) for one in bodies]
+            known = [one for one in found if one is not None]
+            if len(known) < len(found):
                 return None
-            self._handed_on[id(body), name] = found.values
-            if found.noisy:
-                body.append("expressions", named_sql(copied(found.low), f"{name}{LOW}"))
-                body.append("expressions", named_sql(copied(found.high), f"{name}{HIGH}"))
-        values = self._handed_on[id(body), name]
+            self._handed_on[first, name] = max(one.values for one in known)
+            if any(one.noisy for one in known):
+                for body, one in zip(bodies, known, strict=True):
+                    body.append("expressions", named_sql(copied(one.low), f"{name}{LOW}"))
+                    body.append("expressions", named_sql(copied(one.high), f"{name}{HIGH}"))
+        values = self._handed_on[first, name]
         if not values:
             return _Interval(column, column)
         ends = bound_column(alias, f"{name}{LOW}"), bound_column(alias, f"{name}{HIGH}")
         return _Interval(*ends, frozenset({f"{alias}.{name}"}), values - 1)
 
-    def _body(self, item: exp.Expr) -> exp.Select | None:
-        """Return the SELECT behind an item of FROM, where it names its columns itself."""
-        alias = item.args.get("alias")
-        if alias is not None and alias.args.get("columns"):
-            return None
-        body: exp.Expr | None = item.this if isinstance(item, exp.Subquery) else None
-        if isinstance(item, exp.Table):
-            entry = self._common.get(fold(item.this)) if item.args.get("db") is None else None
-            if entry is None or entry.args["alias"].args.get("columns"):
-                return None
-            body = entry.this
-        return body if isinstance(body, exp.Select) else None
-
-    def _source(self, column: exp.Column, select: exp.Select) -> tuple[str, exp.Expr] | None:
-        """Return the item of FROM that a column belongs to, under its name; None where that is not certain."""
-        if select.args.get("from_") is None:
-            return None
-        items = from_items(select)
-        if any(item.args.get("joins") or not isinstance(item, _ITEMS) for item in items):
-            return None
-        named = {_alias(item): item for item in items}
-        if column.args.get("db") is not None:
-            return None
-        table = column.args.get("table")
-        if table is not None:
-            item = named.get(fold(table))
-            return None if item is None else (fold(table), item)
-        own = {
-            alias: item for alias, item in named.items() if len(named) == 1 or self._shows(item, fold(column.this))
-        }
-        return next(iter(own.items())) if len(own) == 1 else None
-
-    def _shows(self, item: exp.Expr, name: str) -> bool:
-        """Does an item of FROM have a noisy column of that name? If two have, the database refuses the statement."""
-        if isinstance(item, exp.Table) and is_relation(item):
-            return name in self._noisy.get(item.name, frozenset())
-        body = self._body(item)
-        return body is not None and any(output_name(one) == name for one in body.expressions)
-
-
-def _equal(select: exp.Select) -> list[tuple[exp.Expr, exp.Expr]]:
-    """Return the sides of the equalities that hold in each row of a SELECT."""
-    conditions = [join.args.get("on") for join in select.args.get("joins") or [] if not join.side]
-    conditions += [select.args["where"].this] if select.args.get("where") else []
-    parts = [part for one in conditions if one is not None for part in conjuncts(one)]
-    return [(part.left.unnest(), part.right.unnest()) for part in parts if isinstance(part, exp.EQ)]
-
-
-def _is_name(tree: exp.Expr) -> bool:
-    return isinstance(tree, exp.Column) and isinstance(tree.this, exp.Identifier)
-
 
 def children_of(tree: exp.Expr) -> list[exp.Expr]:
     """The operands of an operator."""
     return [tree.this] if isinstance(tree, exp.Neg) else [tree.this, tree.expression]
-
-
-def _alias(item: exp.Expr) -> str:
-    alias = item.args.get("alias")
-    if alias is not None and alias.this is not None:
-        return fold(alias.this)
-    return fold(item.this) if isinstance(item, exp.Table) and isinstance(item.this, exp.Identifier) else ""
 
 
 def _reach(column: exp.Column, found: _Interval, *, upward: bool) -> Reach:

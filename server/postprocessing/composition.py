@@ -27,13 +27,13 @@ from planner.postprocessing.allowed_sql import check_allowed, check_composed
 from planner.postprocessing.composed import Composed, ReleasedTable, is_relation
 from planner.postprocessing.decompose import decompose
 from planner.postprocessing.interval_ends import (
-    NoisyColumns,
     ShownIntervals,
     add_interval_ends,
     check_counted_groups,
     expand_stars,
     name_columns,
 )
+from planner.postprocessing.lineage import NoisyColumns
 from planner.postprocessing.released_tables import (
     ONE,
     ReleasedRelation,

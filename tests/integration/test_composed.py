@@ -181,6 +181,34 @@ def test_counts_below_one_another_and_as_values_are_whole_numbers(pipeline: Pipe
     assert _asked(pipeline, lagged, epsilon=1.0).rows[0][1] == 0.5, "a default that is no whole number"
 
 
+def test_rows_below_one_another_inside_from_have_the_types_and_intervals_of_their_parts(pipeline: Pipeline) -> None:
+    """And what noise decides there is known to be noise."""
+    parts = f"{BY_SEGMENT} UNION ALL SELECT 'all', count(*) FROM customer"
+    plain = _asked(pipeline, f"{parts} ORDER BY 1", epsilon=2.0)
+    inside = _asked(pipeline, f"SELECT s, n FROM ({parts}) AS t ORDER BY s", epsilon=2.0)
+    assert (inside.rows, inside.intervals) == (plain.rows, plain.intervals)
+    assert [column.type for column in inside.columns] == ["text", "int8"] and all(row[1] for row in inside.intervals)
+    added = "SELECT s, n + 1 AS n FROM t WHERE n < 1 OR s = 'all' ORDER BY s"
+    more = f"WITH t AS ({parts} UNION ALL SELECT 'none', 0) {added}"
+    summed = _asked(pipeline, more, epsilon=2.0)
+    shown = {row[0]: (row[1], ends[1]) for row, ends in zip(summed.rows, summed.intervals, strict=True)}
+    assert shown["none"] == (1, Interval(1.0, 1.0)) and shown["all"][0] == _number(inside.rows[-1][1]) + 1
+    chosen = _asked(pipeline, f"SELECT s, n FROM ({parts}) AS t ORDER BY n DESC LIMIT 2", epsilon=2.0)
+    assert "Noise may have chosen which rows are shown" in one_note(chosen)
+    with pytest.raises(UnsupportedSQL, match="grouping by a noisy number"):
+        _asked(pipeline, f"SELECT n, count(*) FROM ({parts}) AS t GROUP BY n", epsilon=2.0)
+
+
+def test_people_by_levels_are_whole_numbers_with_intervals(pipeline: Pipeline) -> None:
+    """Each level is a question of its own, as a person may be in several groups."""
+    people = "SELECT o_orderpriority AS p, count(DISTINCT o_custkey) AS n FROM orders GROUP BY ROLLUP (1) ORDER BY 1"
+    answer = _asked(pipeline, people, epsilon=4.0)
+    assert [column.type for column in answer.columns] == ["text", "int8"] and len(answer.rows) == 6
+    for (_, n), (_, ends) in zip(answer.rows, answer.intervals, strict=True):
+        assert ends is not None and ends.low is not None and ends.high is not None
+        assert isinstance(n, int) and 0 <= ends.low <= n <= ends.high
+
+
 def test_ends_of_sums_are_divided_as_the_sum_is(pipeline: Pipeline) -> None:
     """And what is added to each group, which may have no row, is said to be of groups."""
     total = _asked(pipeline, f"WITH v AS ({BY_SEGMENT}) SELECT sum(n) AS a, sum(n) / 12 AS b, -sum(n) AS c FROM v")

@@ -17,7 +17,8 @@ from sqlglot import parse_one
 from planner.parsing.parse import read
 from planner.postprocessing.allowed_sql import check_allowed
 from planner.postprocessing.decompose import decompose
-from planner.postprocessing.interval_ends import NoisyColumns, name_columns
+from planner.postprocessing.interval_ends import name_columns
+from planner.postprocessing.lineage import NoisyColumns
 from planner.postprocessing.write_outer import Relation, guard_divisions, write_outer
 from planner.schema import Dialect
 from planner.sql.sql_types import ResultType

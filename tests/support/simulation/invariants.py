@@ -29,8 +29,9 @@ _STANDS = (QueryFailed, CancelledByClient, ChargeUnsettled, PaidAnswerUnread, Se
 _UNKNOWN = (LedgerUncertain, DuplicateRequest)
 """Errors after which the charge of this request, or of the one it repeats, may stand or not."""
 
-_ENDS_SESSIONS = {"cut", "power", "ledger away", "lost before", "lost after"}
-"""Faults after which a proxy that lives may be taken for dead."""
+_ENDS_CLAIMS = {"cut", "power", "ledger away", "lost before", "lost after", "clock"}
+"""Faults after which another proxy may answer a question under way: the proxy that has it seems dead, or its claim
+older than an hour."""
 
 
 def violations(history: History) -> Iterator[str]:
@@ -132,8 +133,8 @@ def _of_innocents(asked: Asked, history: History) -> Iterator[str]:
         if not _has_failed(asked, history):
             yield f"{asked.request.request_id} was refused as one that had failed, and none has"
     elif isinstance(error, SettledBefore):
-        if not _ENDS_SESSIONS.intersection(history.injected):
-            yield f"{asked.request.request_id} was told {name}, and no proxy lost its sessions"
+        if not _ENDS_CLAIMS.intersection(history.injected):
+            yield f"{asked.request.request_id} was told {name}, and no claim can have ended"
     elif not asked.faults:
         yield f"{asked.request.request_id} failed with {name}: {error}, and nothing was done to it"
 

@@ -9,7 +9,8 @@ import pytest
 from numpy.typing import NDArray
 from sqlglot import exp, parse_one
 
-from planner.postprocessing.interval_ends import NoisyColumns, ShownIntervals, add_interval_ends
+from planner.postprocessing.interval_ends import ShownIntervals, add_interval_ends
+from planner.postprocessing.lineage import NoisyColumns
 
 ANSWER = "noisegate answer 1"
 NOISY = NoisyColumns(
