@@ -93,13 +93,14 @@ class Lineage:
             return None
         found: list[exp.Expr] = []
         for source in sources:
-            body = self.body(source)
-            if body is None or not alias_of(source) or source.args.get("joins"):
+            bodies = self.bodies(source)
+            if not bodies or not alias_of(source) or source.args.get("joins"):
                 return None
-            self.expand(body)
-            names = [output_name(one) for one in body.expressions]
-            named = all(isinstance(one, exp.Alias) or is_name(one) for one in body.expressions)
-            if not named or len(set(names)) < len(names):
+            for body in bodies:
+                self.expand(body)
+            names = _names(bodies)
+            named = all(isinstance(one, exp.Alias) or is_name(one) for one in bodies[0].expressions)
+            if not names or not named or len(set(names)) < len(names):
                 return None
             found += [bound_column(alias_of(source), name) for name in names]
         return found
@@ -251,7 +252,7 @@ def _keeps_rows(query: exp.SetOperation) -> bool:
 
 
 def _side_by_side(query: exp.Expr) -> list[exp.Select]:
-    """Return the SELECTs of nested UNION ALLs, all of one width; none of other queries."""
+    """Return the SELECTs of nested UNION ALLs; none of other queries."""
     if isinstance(query, exp.Subquery):
         return [] if any(query.args.get(part) for part in ("alias", "with_", *_CUTS)) else _side_by_side(query.this)
     if not isinstance(query, exp.SetOperation):
@@ -259,9 +260,7 @@ def _side_by_side(query: exp.Expr) -> list[exp.Select]:
     above, below = _side_by_side(query.this), _side_by_side(query.expression)
     if not (above and below and _keeps_rows(query)) or any(query.args.get(part) for part in ("with_", *_CUTS)):
         return []
-    every = [*above, *below]
-    widths = {len(one.expressions) for one in every}
-    return every if len(widths) == 1 and not any(item.is_star for one in every for item in one.expressions) else []
+    return [*above, *below]
 
 
 _CUTS = ("order", "limit", "offset", "fetch")
@@ -269,10 +268,15 @@ _CUTS = ("order", "limit", "offset", "fetch")
 
 def place_of(name: str, bodies: Sequence[exp.Select]) -> int | None:
     """Return the place of the one column of that name in SELECTs side by side; None without one."""
-    items = bodies[0].expressions if bodies else []
-    found = [place for place, one in enumerate(items) if not one.is_star and output_name(one) == name]
-    stars = any(one.is_star for one in items)
-    return found[0] if len(found) == 1 and not stars else None
+    found = [place for place, one in enumerate(_names(bodies)) if one == name]
+    return found[0] if len(found) == 1 else None
+
+
+def _names(bodies: Sequence[exp.Select]) -> list[str]:
+    """Return the names of the columns of SELECTs side by side; empty if a star hides them."""
+    known = len({len(one.expressions) for one in bodies}) == 1
+    known = known and not any(item.is_star for one in bodies for item in one.expressions)
+    return [output_name(item) for item in bodies[0].expressions] if known else []
 
 
 def _equal(select: exp.Select) -> list[tuple[exp.Expr, exp.Expr]]:
