@@ -475,7 +475,7 @@ class Plan:
             return one_threshold(named)
         counted = self.adds_up(release)  # of whole people
         fine = self.nested(release) or counted
-        rows, most = self._most_rows(release), self._largest_threshold(release)
+        rows, most = self.largest_contribution(release), self._largest_threshold(release)
         return useful_thresholds(release.whole or counted, rows, fine=fine, most=most)
 
     def is_capped(self, release: Release) -> bool:
@@ -489,17 +489,25 @@ class Plan:
             return normalised(bound.clip, release)
         return self.named_threshold(release)
 
-    def _most_rows(self, release: Release) -> int | None:
-        """A bound on one unit's rows, each of weight 1 at most.
+    def largest_contribution(self, release: Release) -> int | None:
+        """A bound on what one unit adds to a release, in normalised weight; None without one.
 
-        The deviation of n rows, S(x) - a n with x and a in [0, 1], is at most n, or 2 n with either sign. So a bound
-        on the count bounds it, too.
+        A row weighs 1 at most. Around a mean, x - a with x and a in [0, 1] is at most 1 in size, and 2 with either
+        sign. So n rows add at most n, or 2 n; a product of two deviations adds at most n, 2 n or 4 n.
         """
         known = [] if self.bounds.tuples is None else [self.bounds.tuples]
         if isinstance(release.around, Centre | Deviation):
             counted = self._largest_threshold(self.releases[release.around.count])
-            known += [] if counted is None else [math.ceil(counted) * (1 if release.less is None else 2)]
-        return min(known, default=None)
+            known += [] if counted is None else [math.ceil(counted)]
+        if not known:
+            return None
+        return min(known) * math.prod(1 if one.less is None else 2 for one in self._deviating(release))
+
+    def _deviating(self, release: Release) -> list[Release]:
+        """The releases whose rows' distances from a mean a release adds or multiplies."""
+        if isinstance(release.around, Products):
+            return [self.releases[release.around.x], self.releases[release.around.y]]
+        return [release] if isinstance(release.around, Deviation) else []
 
     @property
     def columns(self) -> int:

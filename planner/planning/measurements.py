@@ -97,7 +97,7 @@ def _sum(plan: Plan, release: Release, rows: Sequence[int]) -> sums.Sum:
         return sums.Sum(release.epsilon, gap, thresholds, less=less, counted=_counted(release))
     if isinstance(release.around, Products):
         thresholds = finer(thresholds)
-    most = plan.bounds.tuples
+    most = plan.largest_contribution(release)
     bound = None if most is None or most > MOST_BOUND or plan.group_keys or plan.sampling else most
     around = _around(plan, release, rows)
     return sums.Sum(

@@ -583,7 +583,10 @@ def _is_unclipped(plan: Plan, noisy: Sequence[NoisyAnswer]) -> bool:
     normed = plan.mechanism in CLIPPING and all(release.around is None for release in plan.releases)
     if not (scalar or normed) or not all(release.is_sum for release in plan.releases):
         return False
-    return _covers(noisy) == "truncated_full" and all(bool(np.all(one.tau >= most)) for one in noisy)
+    bounds = [plan.largest_contribution(release) for release in plan.releases]
+    return _covers(noisy) == "truncated_full" and all(
+        bound is not None and bool(np.all(one.tau >= bound)) for bound, one in zip(bounds, noisy, strict=True)
+    )
 
 
 def _counts_once(plan: Plan, noisy: Sequence[NoisyAnswer]) -> bool:
