@@ -1,12 +1,14 @@
 """Of rows without a mark: how many intervals hold the truth, how many are far from it; how many near rows are marked.
 
 Every everyday question of five generated tables but ranks, with no bound declared: what a reader takes for the truth.
+With a delta, those by many groups have Gaussian noise and are clipped in another norm.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -19,6 +21,8 @@ from tests.benchmarks.everyday.tables import TABLES
 from tests.benchmarks.rows import Row
 
 _EPSILONS = (0.1, 0.5, 1.0, 4.0)
+_DELTA, _WITH_DELTA = 1e-6, (1.0, 4.0)
+_GROUPED = ("50 groups", "500 groups")
 _RELEASES, _QUICK_RELEASES = 4, 1
 _FOLDER = Path(".noisegate") / "benchmarks"
 _PROCESSES = 2
@@ -41,13 +45,16 @@ def _of_table(name: str, releases: int) -> list[Row]:
     (table,) = (one for one in TABLES if one.name == name)
     asking = Asking(table, _FOLDER)
     questions = {(cell.kind, cell.grouping): cell for cell in cells(asking) if not cell.is_rank}
+    grouped = [cell for (kind, by), cell in questions.items() if by in _GROUPED and kind in ("count", "sum")]
+    with_delta = Asking(replace(table, delta=_DELTA), _FOLDER)
     found: list[Row] = []
-    for epsilon in _EPSILONS:
-        read = [
-            asking.rows_as_read(cell.aggregate, cell.key, cell.truth, epsilon, releases)
-            for cell in questions.values()
-        ]
-        found += _judged(f"{name}, epsilon {epsilon:g}", np.concatenate(read, axis=1))
+    for what, asked, each, epsilons in (
+        ("", asking, list(questions.values()), _EPSILONS),
+        (", with a delta", with_delta, grouped, _WITH_DELTA),
+    ):
+        for epsilon in epsilons:
+            read = [asked.rows_as_read(cell.aggregate, cell.key, cell.truth, epsilon, releases) for cell in each]
+            found += _judged(f"{name}, epsilon {epsilon:g}{what}", np.concatenate(read, axis=1))
     return found
 
 

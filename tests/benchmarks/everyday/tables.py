@@ -39,6 +39,7 @@ class Everyday:
       of_people: are those columns in the table of people?
       first, days: the first day of `happened_at`, and how many days there are.
       make: draws (owner of each row, columns of rows, columns of people).
+      delta: of the policy.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Everyday:
     first: str
     days: int
     make: Callable[[np.random.Generator, int], tuple[Owners, NDArray[np.float64], NDArray[np.int64]]]
+    delta: float = 0.0
 
     @property
     def source(self) -> str:
@@ -87,7 +89,7 @@ path = "ledger.sqlite"
 [privacy]
 epsilon = 1.0
 max_epsilon = 10.0
-delta = 0.0
+delta = {self.delta}
 [privacy_units]
 {self.people} = "id"
 [[foreign_keys]]

@@ -58,6 +58,16 @@ def many_people() -> CodedJoinTuples:
     return encode(join_tuples([unit], [ONE] * 60_000, pick.integers(0, 30, 60_000).tolist(), 30))
 
 
+@cache
+def everywhere() -> CodedJoinTuples:
+    """2,000 people in each of 60 groups, equally often there: once at the median, some a hundred times."""
+    pick = np.random.default_rng(1)
+    each = np.ceil(pick.lognormal(0.0, 1.5, 2_000)).astype(np.int64)
+    group = np.tile(np.arange(60), 2_000)
+    unit = owner("u", np.repeat(np.arange(2_000), 60).tolist())
+    return encode(join_tuples([unit], (np.repeat(each, 60) * ONE).tolist(), group.tolist(), 60))
+
+
 def scaled(tau: int, tuples: CodedJoinTuples, *, euclidean: bool) -> list[float]:
     sums = UnitVectors.of_sum(tuples, 0, euclidean=euclidean).sums(tau)
     return [float(value) for value in sums * step_of(tau) / ONE]
@@ -166,3 +176,16 @@ def test_so_many_groups_that_no_threshold_is_worth_its_noise_are_no_reason_to_re
 
 def test_keeps_its_data_to_itself() -> None:
     assert repr(UnitVectors.of_sum(pair(), 0, euclidean=False)) == "UnitVectors(<private>)"
+
+
+def test_where_units_reach_all_groups_what_is_clipped_is_marked_or_in_the_interval() -> None:
+    """A unit loses up to sqrt(G) times as much of all groups as of its L2 norm. The seeds are fixed."""
+    clip = Clip(ConcentratedBudget.of(1.0, 1e-6), useful_thresholds(False, None, fine=True))
+    truth = everywhere().weights[0].sum() / ONE / 60
+    kept = []
+    for seed in range(10):
+        answer = clip.release(everywhere(), 0, SimulatedEntropy(seed))
+        holds = (answer.low <= truth) & (truth <= answer.high + answer.missing)
+        kept.append((holds | answer.may_be_clipped).mean())
+        assert abs(answer.values.mean() / truth - 1) < 0.3, "half is lost if a unit is taken to be in one group"
+    assert np.mean(kept) > 0.9
