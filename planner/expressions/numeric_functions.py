@@ -36,8 +36,9 @@ def quotient(node: exp.Expr, binder: Binder) -> Scalar:
         plain = _exact_quotient(exact, right.value, right.digits)
     if right.value == 0:
         raise UnsupportedSQL("the divisor is zero", hint="divide by another number", at=node.right)
+    if right.value is None:
+        _check_precise(node, left, right)
     if _may_be_zero(right):
-        _check_precise(node, right)
         right = number(binder.scalar(exp.Nullif(this=node.right, expression=exp.Literal.number(0))), binder)
 
     def clamped() -> Measured:
@@ -62,16 +63,19 @@ _LARGEST_RATIO = 1e7
 """Of a divisor's largest and smallest size: weights have 30 bits, so a typical quotient then keeps two digits."""
 
 
-def _check_precise(node: exp.Expr, divisor: Scalar) -> None:
+def _check_precise(node: exp.Expr, dividend: Scalar, divisor: Scalar) -> None:
     """Refuse a sum of quotients that a tiny divisor could make so large that the others are rounded to nothing.
 
-    Comparisons have no weight, and LEAST bounds it.
+    Comparisons have no weight. LEAST bounds it, with GREATEST where the quotient may be negative.
     """
-    bounds = divisor.measured()[1]
-    if bounds is None or bounds.size <= bounds.least * _LARGEST_RATIO:
+    above, bounds = dividend.measured()[1], divisor.measured()[1]
+    if bounds is None or bounds.size <= bounds.least * _LARGEST_RATIO or node.find_ancestor(exp.Predicate):
         return
-    if node.find_ancestor(exp.Least, exp.Greatest, exp.Predicate) is None:
-        hint = "write LEAST(x / y, 100), with the largest quotient that counts, or divide sum(x) by sum(y)"
+    signed = above is None or min(above.lo, bounds.lo) < 0
+    bounded = [node.find_ancestor(kind) for kind in ((exp.Least, exp.Greatest) if signed else (exp.Least,))]
+    if not all(bounded):
+        within = "GREATEST(LEAST(x / y, 100), -100)" if signed else "LEAST(x / y, 100)"
+        hint = f"write {within}, with the largest quotient that counts, or divide sum(x) by sum(y)"
         raise SensitivityUnbounded("the divisor may be so small that nothing bounds the quotient", hint=hint, at=node)
 
 

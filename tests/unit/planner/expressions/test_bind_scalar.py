@@ -120,14 +120,16 @@ def test_conditions_of_the_statement_narrow_the_sum() -> None:
 def test_a_divisor_that_may_be_zero_is_null_there_and_a_literal_zero_is_refused() -> None:
     for over, safe in (("n / i", "n / NULLIF(i, 0)"), ("f / (i - 1)", "f / NULLIF(i - 1, 0)")):
         assert bind_measure(parsed(over), NAMES)[0] == bind_measure(parsed(safe), NAMES)[0]
-    assert "NULLIF" in bind_measure(parsed("least(n / f, 100)"), NAMES)[0].sql("postgres")
+    assert "NULLIF" in bind_measure(parsed("greatest(least(n / f, 100), -100)"), NAMES)[0].sql("postgres")
     assert "NULLIF" not in bind_measure(parsed("n / (i + 1)"), POSITIVE)[0].sql("postgres")
 
 
 def test_what_could_fail_is_refused() -> None:
     for text, error, word in [
         ("n / 0", UnsupportedSQL, "zero"), ("n / f", SensitivityUnbounded, "so small"),
-        ("sqrt(f)", SensitivityUnbounded, "negative"), ("ln(f)", SensitivityUnbounded, "0 or negative"),
+        ("n / NULLIF(f, 0)", SensitivityUnbounded, "so small"),
+        ("least(n / f, 100)", SensitivityUnbounded, "so small"), ("sqrt(f)", SensitivityUnbounded, "negative"),
+        ("ln(f)", SensitivityUnbounded, "0 or negative"),
         ("exp(f)", SensitivityUnbounded, "too large"), ("power(f, 17)", UnsupportedSQL, "whole number"),
         ("power(f, i)", UnsupportedSQL, "whole number"), ("f % 3", UnsupportedSQL, "remainder"),
         ("i % 0", UnsupportedSQL, "remainder"), ("t::int", UnsupportedSQL, "cast from text"),
