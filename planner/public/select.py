@@ -276,9 +276,7 @@ class _Select:
             for name, column in self._items.star(item):
                 yield _output(name, self._binder.value(column))
             return
-        node = item.unalias()
-        name = output_name(item)
-        yield _output(name, self._binder.value(node))
+        yield _output(output_name(item), self._binder.value(item.unalias()))
 
     def _order(
         self, outputs: list[_Output], shown: list[exp.Expr], hidden: list[SqlType], distinct: bool

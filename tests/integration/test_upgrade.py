@@ -35,7 +35,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def _spent(accounts: tuple[AccountBalance, ...]) -> dict[str, float]:
-    """Of all periods: the group's began anew in December 2026."""
+    """What each account spent in all its periods. The group's account began a new one in December 2026."""
     return {one.name: round(one.spent_epsilon, 6) for one in accounts}
 
 
